@@ -693,6 +693,17 @@ class Disk(Shape, frozen=True, kw_only=True):
     """When it is full at that rate, in UTC."""
 
 
+class JournalKey(Shape, frozen=True, kw_only=True):
+    """The key that signs the journal."""
+
+    public_key: str | None
+    """The public key of the last checkpoint, in hex; null before the first."""
+    state: Literal["private", "open_to_others", "missing"]
+    """`private`: only its owner may use the key's file; `missing`: it is not there."""
+    mode: str | None
+    """The modes of the key's file, in octal; null without one."""
+
+
 class StatusAnswer(Shape, frozen=True, kw_only=True):
     """The answer to a `status` request."""
 
@@ -708,6 +719,8 @@ class StatusAnswer(Shape, frozen=True, kw_only=True):
     """The sinks that the user may know of."""
     disk: Disk | Unset = UNSET
     """The disk of the journal."""
+    key: JournalKey | Unset = UNSET
+    """The key that signs the journal."""
 
 
 class Done(Shape, frozen=True, kw_only=True):

@@ -61,7 +61,7 @@ def answer(own: Witness, arrival: Arrival) -> Answer:
         found = own.cosign(arrival.given)
     except Refusal as error:
         alarm = b""
-        if error.is_alarm and arrival.in_event:
+        if error.is_loud and arrival.in_event:
             note, now_s = arrival.given.note, own.now_s()
             alarm = encode_refused(own.key.name, error.why, str(error), note, now_s)
         return Answer(alarm, error.origin, error)
@@ -80,7 +80,7 @@ def answer_loudly(own: Witness, arrival: Arrival, hand_out: Callable[[bytes], No
     """
     found = answer(own, arrival)
     if found.refusal is not None:
-        level = logging.CRITICAL if found.refusal.is_alarm else logging.WARNING
+        level = logging.CRITICAL if found.refusal.is_loud else logging.WARNING
         log.log(level, "refused: %s: %s", arrival.where, found.refusal)
     if found.given_out:
         try:

@@ -17,6 +17,7 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.anchor import WrongAnchor, find_anchor
 from shoe_ctl.journal.chain import read_checkpoint, read_note_text
 from shoe_ctl.journal.cosignatures import read_cosignatures, read_cosigned
+from shoe_ctl.journal.key_changes import signing_keys
 from shoe_ctl.journal.past_checkpoints import trees
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
@@ -30,21 +31,6 @@ from shoe_ctl.journal.signed_note import (
     verify_note,
 )
 from shoe_ctl.records import utc
-
-
-def signing_keys(reader: Reader) -> frozenset[bytes]:
-    """Return the public keys that this journal's checkpoints name.
-
-    Raises:
-        JournalError: the file cannot be read.
-    """
-    found: set[bytes] = set()
-    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
-        try:
-            found.add(bytes.fromhex(read_checkpoint(record.body).public_key))
-        except ValueError:
-            continue  # `shoectl verify` names it
-    return frozenset(found)
 
 
 class Witnessed(msgspec.Struct, frozen=True):

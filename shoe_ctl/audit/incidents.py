@@ -17,18 +17,21 @@ from typing import Any
 
 import msgspec
 
+from shoe_ctl.audit import starts
 from shoe_ctl.audit.ledger_money import amount, plain
-from shoe_ctl.journal.chain import read_checkpoint
+from shoe_ctl.audit.starts import difference, differences
+from shoe_ctl.journal.chain import read_checkpoint, signers
 from shoe_ctl.journal.group import LETTERS, InvalidGroup, packed_parts, read_header
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import (
     JOURNAL,
+    DaemonStart,
     InvalidRow,
     Kind,
     LossRuling,
     Meta,
-    RecoveredEvents,
     Row,
+    is_loss_ruling,
 )
 from shoe_ctl.journal.recovery import read_meta
 from shoe_ctl.records import Record, utc
@@ -57,7 +60,13 @@ KINDS: Mapping[str, str] = {
 }
 """The kind of the incident that an event is."""
 
-OTHER_KINDS = ("rules_changed", "software_changed", "key_changed", "loss_ruling")
+OTHER_KINDS = (
+    "rules_changed",
+    "software_changed",
+    "configuration_changed",
+    "key_changed",
+    "loss_ruling",
+)
 """Kinds of incidents that are no events."""
 
 _MONEY = ("wager.settled", "wager.revised", "irregularity.alarm")
@@ -214,6 +223,7 @@ class _Walk:
         self._until_us = inf if until_us is None else until_us + AROUND_US
         self._tables: dict[str, _Table] = {}
         self._key: str | None = None
+        self._started: DaemonStart | None = None
         self.held: list[Incident] = []
 
     def wants(self, row: Row) -> bool:
@@ -329,12 +339,12 @@ class _Walk:
         before, of.meta = of.meta, started
         if before is None:
             return
-        details = [*_changes(before.settings, started.settings)]
+        details = [*differences(before.settings, started.settings)]
         if before.game != started.game:
             details.append("game file")
         for kind, changed in (
             ("rules_changed", details),
-            ("software_changed", _changed("", before.software, started.software)),
+            ("software_changed", difference("", before.software, started.software)),
         ):
             if changed:
                 self.held.append(
@@ -348,7 +358,9 @@ class _Walk:
                 )
 
     def _take_ruling(self, record: Record) -> None:
-        if RecoveredEvents.is_one(record.body):
+        if DaemonStart.is_one(record.body):
+            self._take_daemon_start(record)
+        if not is_loss_ruling(record.body):
             return
         found = LossRuling.from_bytes(record.body)
         self.held.append(
@@ -365,19 +377,44 @@ class _Walk:
             )
         )
 
+    def _take_daemon_start(self, record: Record) -> None:
+        start = DaemonStart.from_bytes(record.body)
+        change = starts.compare(record.n, self._started, start)
+        self._started = start
+        for kind, details in (
+            ("software_changed", change.software),
+            ("configuration_changed", change.configuration),
+        ):
+            if details:
+                self.held.append(
+                    Incident(n=record.n, time=change.time, table="", kind=kind, details=details)
+                )
+
     def _take_checkpoint(self, record: Record) -> None:
         found = read_checkpoint(record.body)
         before, self._key = self._key, found.public_key
-        if before not in (None, found.public_key):
-            self.held.append(
-                Incident(
-                    n=record.n,
-                    time=utc(found.t_us),
-                    table="",
-                    kind="key_changed",
-                    details=_changed("", before, found.public_key),
-                )
+        change = found.key_change
+        if before in (None, found.public_key) and change is None:
+            return
+        ruling, how = None, "key_change_not_recorded"
+        if change is not None:
+            endorsed = change.old in signers(record.body, found)
+            ruling, how = change.ruling, "key_endorsed" if endorsed else "key_lost"
+            before = change.old
+        self.held.append(
+            Incident(
+                n=record.n,
+                time=utc(found.t_us),
+                table="",
+                kind="key_changed",
+                how=how,
+                person=None if ruling is None else ruling.person,
+                position=None if ruling is None else ruling.position,
+                consented_by=None if ruling is None else ruling.consented_by,
+                reason=None if ruling is None else ruling.reason,
+                details=difference("", before, found.public_key),
             )
+        )
 
 
 def _add_money(event: _Event, of: _Table) -> None:
@@ -416,22 +453,6 @@ def _add_to(
             if returned is not None:
                 one.returned = plain(amount(one.returned) + returned)
             return
-
-
-def _changes(before: object, now: object, at: str = "") -> Iterator[str]:
-    """Yield each setting that differs, with both values."""
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
-        for key in sorted({*before, *now}):
-            yield from _changes(before.get(key), now.get(key), f"{at}.{key}" if at else key)
-    else:
-        yield from _changed(at, before, now)
-
-
-def _changed(at: str, before: object, now: object) -> list[str]:
-    if before == now:
-        return []
-    both = " -> ".join(msgspec.json.encode(one).decode() for one in (before, now))
-    return [f"{at}: {both}" if at else both]
 
 
 def _key(data: Mapping[str, Any]) -> str | None:

@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 from shoe_ctl.file_locks import held_lock
 from shoe_ctl.journal.checkpoint_event import CHECKPOINT_SIGNED
 from shoe_ctl.journal.files import write_atomically
+from shoe_ctl.journal.key_changes import ReadChange, read_change
 from shoe_ctl.journal.merkle_tree import verify_consistency
 from shoe_ctl.journal.signed_note import (
     COSIGNATURE,
@@ -47,14 +49,25 @@ LONGEST_CHECKPOINT = 4096
 LONGEST_LINE = 1 << 17
 """Bytes of an event or a request; a longer one is no checkpoint."""
 
+MOST_KEY_CHANGES = 64
+"""Changes of a journal's key that come with a checkpoint; a key is changed once in years."""
+
 MOST_HASHES = 63
 """Hashes in the proof of a request, as C2SP ``tlog-witness`` bounds them."""
 
 _HASH_BYTES = 32
 
 Why = Literal[
-    "unreadable", "unknown_journal", "wrong_signature", "behind", "gap", "fork", "alarm"
-]  # fmt: skip
+    "unreadable",
+    "unknown_journal",
+    "wrong_signature",
+    "retired_key",
+    "unendorsed_key",
+    "behind",
+    "gap",
+    "fork",
+    "alarm",
+]
 
 
 class Refusal(InputRefused):
@@ -71,19 +84,26 @@ class Refusal(InputRefused):
 
     @property
     def is_alarm(self) -> bool:
-        """Return True if a person must look at it."""
+        """Return True if a person must look at it before anything more is cosigned."""
         return self.why in {"fork", "alarm"}
+
+    @property
+    def is_loud(self) -> bool:
+        """Return True if people are to hear of it: an alarm, or a key that must not sign."""
+        return self.is_alarm or self.why in {"retired_key", "unendorsed_key"}
 
 
 class Submission(msgspec.Struct, frozen=True):
     """A checkpoint as it came: the note, and the proof that it continues that of ``old_size``.
 
-    ``old_size`` is None where nothing was said of an older one.
+    ``old_size`` is None where nothing was said of an older one. ``key_changes`` are the notes that
+    changed the journal's key, oldest first.
     """
 
     note: bytes
     old_size: int | None = None
     proof: tuple[bytes, ...] = ()
+    key_changes: tuple[str, ...] = ()
 
 
 class Alarm(msgspec.Struct, frozen=True):
@@ -95,11 +115,15 @@ class Alarm(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A line of the state file: the last note of a journal that was cosigned, and its alarm."""
+    """A line of the state file: the last note of a journal that was cosigned, and its alarm.
+
+    ``key_changes`` are the notes by which its key was changed since the one that was given.
+    """
 
     origin: str
     note: str
     alarm: Alarm | None = None
+    key_changes: tuple[str, ...] | UnsetType = UNSET
 
 
 class Cosigned(NamedTuple):
@@ -114,6 +138,7 @@ class _Data(msgspec.Struct):
     note: str
     old_size: int | None = None
     proof: list[str] = []
+    key_changes: list[str] = []
 
 
 class _Event(msgspec.Struct):
@@ -142,7 +167,11 @@ def read_event(line: bytes) -> Submission | None:
         said = _data.decode(found.data)
     except (ValueError, RecursionError) as error:
         raise Refusal("unreadable", f"no event: torn, or of another form ({error})") from None
-    return _submission(said.note.encode(), said.old_size, said.proof)
+    given = _submission(said.note.encode(), said.old_size, said.proof)
+    changes = tuple(said.key_changes)
+    if len(changes) > MOST_KEY_CHANGES or max(map(len, changes), default=0) > LONGEST_CHECKPOINT:
+        raise Refusal("unreadable", "too many changes of the key, or too long ones")
+    return msgspec.structs.replace(given, key_changes=changes)
 
 
 def read_request(data: bytes) -> Submission:
@@ -221,7 +250,7 @@ class Witness:
             Refusal: it is not cosigned.
             EnvironmentFault: the state cannot be stored; nothing is cosigned then.
         """
-        note, said = self._read(given.note)
+        note, said, changes = self._read(given)
         t_s = self.now_s()
         if (seen := self._seen.get(said.origin)) is not None:
             last = self.cosigned(seen)
@@ -230,7 +259,7 @@ class Witness:
                 return last
             t_s = max(t_s, last.t_s)  # the clock may have been set back
         signed = note.add(cosign(note.text, self.key.name, self._signer, t_s))
-        self._store(Seen(said.origin, signed.to_bytes().decode()))
+        self._store(Seen(said.origin, signed.to_bytes().decode(), None, changes or UNSET))
         return Cosigned(signed, said, t_s)
 
     def seen(self) -> list[Seen]:
@@ -253,11 +282,15 @@ class Witness:
         seen = self._seen.get(origin)
         if seen is None or seen.alarm is None:
             raise UsageError(f"{origin}: there is no alarm of such a journal")
-        self._store(Seen(origin, seen.note))
+        self._store(msgspec.structs.replace(seen, alarm=None))
         return seen.alarm
 
-    def _read(self, data: bytes) -> tuple[Note, CheckpointText]:
-        """Return the note with its journal's own signatures only, which hold."""
+    def _read(self, given: Submission) -> tuple[Note, CheckpointText, tuple[str, ...]]:
+        """Return the note with its journal's own signatures only, which hold.
+
+        With it come the changes of the journal's key that are known now.
+        """
+        data = given.note
         if len(data) > LONGEST_CHECKPOINT:
             raise Refusal("unreadable", f"a checkpoint of more than {LONGEST_CHECKPOINT:,} bytes")
         try:
@@ -265,16 +298,24 @@ class Witness:
             said = read_checkpoint_text(note.text)
         except NoteError as error:
             raise Refusal("unreadable", str(error)) from None
-        keys = self._journals.get(said.origin)
-        if keys is None:
+        known = self._journals.get(said.origin)
+        if known is None:
             line = f"{said.origin}: a journal that this witness has no key of: add its --journal"
             raise Refusal("unknown_journal", line)
+        seen = self._seen.get(said.origin)
+        stored = () if seen is None else seen.key_changes or ()
+        changed = _Keys(said.origin, known)
+        for each in (*stored, *given.key_changes, note.to_bytes().decode()):
+            changed.take(each)
+        keys = changed.at(said.size)
         try:
             verify_note(note, keys)
         except NoteError as error:
-            raise Refusal("wrong_signature", f"{said.origin}: size {said.size}: {error}") from None
+            raise changed.refusal(note, said) or Refusal(
+                "wrong_signature", f"{said.origin}: size {said.size}: {error}"
+            ) from None
         own = (each for each in note.signatures if any(key.signed(each) for key in keys))
-        return Note(note.text).add(*own), said
+        return Note(note.text).add(*own), said, tuple(changed.notes)
 
     def _check(
         self, seen: Seen, before: CheckpointText, found: Cosigned, given: Submission
@@ -307,7 +348,7 @@ class Witness:
 
     def _raise_alarm(self, seen: Seen, found: Cosigned, what: str) -> None:
         alarm = Alarm(found.t_s, what, found.note.to_bytes().decode())
-        self._store(Seen(seen.origin, seen.note, alarm))
+        self._store(msgspec.structs.replace(seen, alarm=alarm))
         line = f"ALARM: {what}; nothing more of it is cosigned until --clear"
         raise Refusal("fork", line, seen.origin)
 
@@ -321,6 +362,62 @@ class Witness:
                 f"state file {self._path} cannot be written: {error.strerror}"
             ) from None
         self._seen = lines
+
+
+class _Keys:
+    """The keys of one journal: those given, and those that followed them.
+
+    A key signs no larger tree than that with which it was changed. ``notes`` are the changes by
+    which other keys came to sign.
+    """
+
+    def __init__(self, origin: str, given: Iterable[VerifierKey]) -> None:
+        self._origin = origin
+        self._keys = {key.public_key: key for key in given}
+        self._ends: dict[bytes, int] = {}
+        self._not_endorsed: list[ReadChange] = []
+        self.notes: list[str] = []
+
+    def take(self, text: str) -> None:
+        """Take a change's note; what is none, or of another journal, is passed over."""
+        change = read_change(text)
+        if change is None or change.origin != self._origin or change.old in self._ends:
+            return
+        if not (change.new in self._keys or (change.endorsed and change.old in self._keys)):
+            if change.old in self._keys:
+                self._not_endorsed.append(change)
+            return
+        self._keys.setdefault(change.new, verifier_key(self._origin, change.new))
+        self._ends[change.old] = change.size
+        self.notes.append(text)
+
+    def at(self, size: int) -> list[VerifierKey]:
+        """Return the keys that may sign a tree of this size."""
+        return [key for each, key in self._keys.items() if size <= self._ends.get(each, size)]
+
+    def refusal(self, note: Note, said: CheckpointText) -> Refusal | None:
+        """Return why a note is refused that none of the keys signed, where a change tells."""
+        what = f"{said.origin}: size {said.size}"
+        for key, size in self._ends.items():
+            if _has_signed(note, said.origin, key):
+                line = f"{what} is signed with {key.hex()}, which was changed at size {size}"
+                return Refusal("retired_key", f"{line}: somebody still signs with it", said.origin)
+        for change in self._not_endorsed:
+            if _has_signed(note, said.origin, change.new):
+                line = (
+                    f"{what} is signed with {change.new.hex()}, which the key before it did not "
+                    "endorse: ask who ruled that it is lost, then add the new one as --journal"
+                )
+                return Refusal("unendorsed_key", line, said.origin)
+        return None
+
+
+def _has_signed(note: Note, origin: str, key: bytes) -> bool:
+    try:
+        verify_note(note, [verifier_key(origin, key)])
+    except NoteError:
+        return False
+    return True
 
 
 @contextmanager

@@ -77,9 +77,10 @@ def _last_cosigned(reader: Reader, journal: Path, witness: str) -> int:
     Raises:
         UsageError: not one key is named.
     """
-    from shoe_ctl.audit.cosigned_journal import Claims, signing_keys
+    from shoe_ctl.audit.cosigned_journal import Claims
     from shoe_ctl.cli.common import read_verifier_keys
     from shoe_ctl.journal.cosignatures import cosignatures_path
+    from shoe_ctl.journal.key_changes import signing_keys
 
     keys = read_verifier_keys("--witness", [witness])
     if len(keys) != 1:

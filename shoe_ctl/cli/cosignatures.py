@@ -62,10 +62,11 @@ def cosignatures(  # noqa: PLR0913 - one for each option
     Examples:
       shoectl cosignatures journal.db cosigned.jsonl --witness witness.keys
     """  # noqa: D301 - click wants the very character
-    from shoe_ctl.audit.cosigned_journal import Claims, signing_keys
+    from shoe_ctl.audit.cosigned_journal import Claims
     from shoe_ctl.cli.checkpoint_brokers import broker_login, is_broker
     from shoe_ctl.cli.common import explain_damage, read_verifier_keys
     from shoe_ctl.journal.cosignatures import append_cosigned, cosignatures_path
+    from shoe_ctl.journal.key_changes import signing_keys
     from shoe_ctl.journal.reader import Reader
 
     trusted = read_verifier_keys("--witness", witnesses)

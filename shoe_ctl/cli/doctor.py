@@ -94,7 +94,9 @@ def doctor(
     report = replace(report, tried=[_asked(one, config_file, system.proc) for one in report.tried])
     status = _daemon_status(config_file)
     report = replace(
-        report, daemon=_daemon_trouble(status), notes=[*report.notes, *_of_the_disk(status)]
+        report,
+        daemon=_daemon_trouble(status),
+        notes=[*report.notes, *_of_the_disk(status), *_of_the_key(status)],
     )
     if is_terminal() and not as_json:
         doctor_view.show_on_terminal(report)
@@ -157,6 +159,16 @@ def _of_the_disk(status: Mapping[str, Any]) -> list[str]:
     full = disk.get("full_at")
     when = "" if full is None else f"; the disk is full on {full[:16].replace('T', ' at ')} UTC"
     return [f"stored a day at the rate of the last hour: {stored}{when}"]
+
+
+def _of_the_key(status: Mapping[str, Any]) -> list[str]:
+    """Why the key that signs the journal is not safe, as the daemon tells it."""
+    key = status.get("key") or {}
+    if key.get("state") == "open_to_others":
+        return [f"the journal's key may be used by others (mode {key['mode']}): chmod 600 it"]
+    if key.get("state") == "missing":
+        return ["the journal's key is missing: put it back, or the next start is refused"]
+    return []
 
 
 def _fault_of(held: Mapping[str, dict[str, dict[str, str]]]) -> str | None:

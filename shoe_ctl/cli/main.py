@@ -117,10 +117,25 @@ def print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> No
         ctx.exit()
 
 
+def verify_installation(ctx: click.Context, param: click.Parameter, package: str | None) -> None:  # noqa: ARG001 - click's signature
+    """Compare this installation with a wheel or a Debian package; then end."""
+    if package is not None and not ctx.resilient_parsing:
+        from pathlib import Path
+
+        from shoe_ctl.cli.verify_install import verify_install
+
+        ctx.exit(0 if verify_install(Path(package)) else 1)
+
+
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=print_version,
     help="Show the version and exit.",
+)  # fmt: skip
+@click.option(
+    "--verify-install", metavar="FILE", expose_value=False, is_eager=True,
+    callback=verify_installation,
+    help="Compare what is installed with a wheel or a Debian package, and exit.",
 )  # fmt: skip
 def shoectl() -> None:
     """Drive a card-reading dealing shoe at a baccarat table.

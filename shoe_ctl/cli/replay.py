@@ -20,6 +20,7 @@ from shoe_ctl.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from shoe_ctl.audit.starts import Change
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.input_replay import GameOverrides
     from shoe_ctl.replay.parts import Keys
@@ -204,15 +205,30 @@ def _replay(  # noqa: PLR0913 - each of them by name
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode(msgspec.to_builtins(found) | {"keys": _keys(sessions)}))
+        more = {"keys": _keys(sessions), "starts": _starts(journal)}
+        click.echo(msgspec.json.encode(msgspec.to_builtins(found) | more))
     else:
-        from shoe_ctl.cli.replay_view import lines
+        from shoe_ctl.audit import starts
+        from shoe_ctl.cli.replay_view import lines, named
+        from shoe_ctl.terminal_text import printable
 
         for line in lines(found, sessions, same_rules=others is None):
             click.echo(line)
+        for started in starts.lines(_starts(journal))[1:]:  # what changed
+            for line in named("software", printable(started)):
+                click.echo(line)
     for game_id in sorted(others.games.keys() - others.used) if others is not None else ():
         click.echo(f"shoectl: {game_id} is not used: no table was started with it", err=True)
     return 1 if found.found or found.missing or sessions.missing else 0
+
+
+def _starts(journal: Path) -> list[Change]:
+    """Return with what software and by which configuration a journal was written."""
+    from shoe_ctl.audit.starts import changes
+    from shoe_ctl.journal.reader import Reader
+
+    with explain_damage(journal), Reader.open(journal) as reader:
+        return list(changes(reader))
 
 
 def replay_file(

@@ -47,13 +47,14 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
     "--json", "as_json", is_flag=True, help="Write public events to stdout, one per line."
 )
 @click.option(
-    "--new-key", is_flag=True, help="Create a new key and sign the journal with it from now on."
+    "--new-key", is_flag=True, help="Sign with a new key from now on; the old one endorses it."
 )
+@click.option("--accept-lost-key", is_flag=True, help="Sign with another key: the old one is lost.")
 @click.option(
     "--accept-loss", is_flag=True, help="Continue a journal that lost its newest records."
 )
 @click.option("--person", metavar="NAME", help="Who decided that: a gaming shift manager.")
-@click.option("--reason", metavar="WHY", help="Why the lost part cannot be restored.")
+@click.option("--reason", metavar="WHY", help="Why: what happened to the key, or to the records.")
 @click.option("--consented-by", metavar="NAME", help="The second person, who consents.")
 @click.option(
     "--wait", is_flag=True, help="Start even if a shoe's port is missing; connect when it appears."
@@ -63,6 +64,7 @@ def run(  # noqa: PLR0913 - the options of the command line
     config_file: str,
     as_json: bool,
     new_key: bool,
+    accept_lost_key: bool,
     accept_loss: bool,
     person: str | None,
     reason: str | None,
@@ -78,8 +80,10 @@ def run(  # noqa: PLR0913 - the options of the command line
 
     SIGTERM and Ctrl-C stop it. SIGHUP reopens the files of sinks, as logrotate expects.
 
-    --accept-loss is for one start of a daemon without a [socket]. With one, use
-    shoectl table accept_loss instead.
+    --new-key, --accept-lost-key and --accept-loss are rulings, each for one start. They need
+    --person, a gaming shift manager, with --reason and --consented-by; the journal records them.
+    With a [socket], both people are users of it, and shoectl table accept_loss replaces
+    --accept-loss.
 
     \b
     Examples:
@@ -89,21 +93,45 @@ def run(  # noqa: PLR0913 - the options of the command line
     from shoe_ctl.cli.log_format import log_to_stderr
     from shoe_ctl.config.schema import load, with_public_output
 
-    if not accept_loss and (person or reason or consented_by):
-        raise UsageError("--person, --reason and --consented-by need --accept-loss: add it")
+    ruled = [
+        option
+        for option, given in (
+            ("--new-key", new_key),
+            ("--accept-lost-key", accept_lost_key),
+            ("--accept-loss", accept_loss),
+        )
+        if given
+    ]
+    if len(ruled) > 1:
+        raise UsageError(f"{' and '.join(ruled)} are two rulings: give one at a start")
+    if not ruled and (person or reason or consented_by):
+        raise UsageError(
+            "--person, --reason and --consented-by belong to a ruling: add --new-key, "
+            "--accept-lost-key or --accept-loss"
+        )
     log_to_stderr(logging.DEBUG if verbose else logging.INFO)
     logging.getLogger("transitions").setLevel(logging.WARNING)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
     config = load(config_file)
-    accepted = _ruling(config, person, reason, consented_by) if accept_loss else None
+    options = _Options(wait=wait)
+    if ruled:
+        ruling = _ruling(config, ruled[0], person, reason, consented_by)
+        if accept_loss:
+            options = _Options(accepted=ruling, wait=wait)
+        else:
+            options = _Options(key_ruling=ruling, key_is_lost=accept_lost_key, wait=wait)
     if as_json:
         config = with_public_output(config)
-    if asyncio.run(serve(config, _Options(new_key, accepted, wait))):
+    if asyncio.run(serve(config, options)):
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 
 
 def _ruling(
-    config: Config, person: str | None, reason: str | None, consented_by: str | None
+    config: Config,
+    option: str,
+    person: str | None,
+    reason: str | None,
+    consented_by: str | None,
 ) -> Ruling:
     """Return the ruling that the options say.
 
@@ -118,12 +146,16 @@ def _ruling(
     from shoe_ctl.daemon.journal_loss import LOWEST, RulingRefused, common_highest, make_ruling
     from shoe_ctl.daemon.principals import People
     from shoe_ctl.table.positions import is_sufficient
+    from shoe_ctl.texts.message import message
 
     if not person:
-        raise UsageError("--accept-loss needs the person who decided: add --person NAME")
+        raise UsageError(f"{option} needs the person who decided: add --person NAME")
     with naming_file(config):
         users = [] if config.socket is None else [*users_of(config.socket).values()]
         highest = common_highest(setup.settings for setup in resolve(config))
+    # What is ruled, as a refusal names it; an accepted loss has its words there.
+    without_reason = message("daemon_key_without_reason")
+    of_key = () if option == "--accept-loss" else ("a change of the key", without_reason)
     people, position, second = People(users), LOWEST, None
     if users:
         asks = people.find(person)
@@ -141,18 +173,20 @@ def _ruling(
         second = people.second_person(asks, person=person, consented_by=consented_by)
     try:
         return make_ruling(
+            *of_key,
             person=person, position=position, reason=reason, consented_by=consented_by,
             second=second, highest=highest,
         )  # fmt: skip
     except RulingRefused as error:
-        raise UsageError(f"--accept-loss: {error}") from None
+        raise UsageError(f"{option}: {error}") from None
 
 
 class _Options(NamedTuple):
     """The options of a start of the daemon, beside its configuration."""
 
-    new_key: bool = False
     accepted: Ruling | None = None
+    key_ruling: Ruling | None = None
+    key_is_lost: bool = False
     wait: bool = False
 
 
@@ -170,8 +204,15 @@ async def serve(config: Config, options: _Options) -> bool:
     from shoe_ctl.clock import SystemClock
     from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people, warnings
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.environment import allow_open_files, service_manager
+    from shoe_ctl.daemon.environment import (
+        Environment,
+        allow_open_files,
+        service_manager,
+        what_is_installed,
+    )
+    from shoe_ctl.daemon.journal_key import KeyRuling
 
+    ruling = options.key_ruling
     allow_open_files()
     clock = SystemClock()
     with (
@@ -183,9 +224,10 @@ async def serve(config: Config, options: _Options) -> bool:
             clock=clock,
             executor=executor,
             host_boot=host_boot(),
-            new_key=options.new_key,
+            key_ruling=None if ruling is None else KeyRuling(ruling, options.key_is_lost),
             accepted=options.accepted,
             wait=options.wait,
+            environment=Environment(installed=what_is_installed),
         )
         with naming_file(config):
             for settings in daemon.settings:

@@ -22,6 +22,8 @@ from shoe_ctl.errors import CorruptJournal, EnvironmentFault, JournalError, Usag
 if TYPE_CHECKING:
     from shoe_ctl.audit.cosigned_journal import Witnessed
     from shoe_ctl.audit.stamped_journal import Stamped
+    from shoe_ctl.audit.starts import Change
+    from shoe_ctl.journal.chain import KeyRange
     from shoe_ctl.journal.continuity import Continuity
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.times import RanBackwards
@@ -74,7 +76,7 @@ class SignedTo(click.ParamType):  # type: ignore[type-arg]
     "keys",
     multiple=True,
     metavar="KEY",
-    help="Trust checkpoints of this key only: 64 hex digits, or a file. Repeatable.",
+    help="Trust this key only, and those it endorses: 64 hex digits, or a file. Repeatable.",
 )
 @click.option(
     "--signed-to",
@@ -164,10 +166,11 @@ def verify(  # noqa: PLR0913 - one for each option
                 "--signed-to, --against, --state and --witness are for one file: name that", ctx
             )
 
-        def verified(path: Path) -> Verification:
-            return verify_file(path, trusted, jobs=jobs)
+        def verified(path: Path, endorsed: frozenset[bytes]) -> Verification:
+            return verify_file(path, trusted | endorsed if trusted else trusted, jobs=jobs)
 
-        ctx.exit(0 if verify_folder(journal, verified, _write, as_json=as_json) else 1)
+        ok = verify_folder(journal, verified, trusted, _write, as_json=as_json)
+        ctx.exit(0 if ok else 1)
     if is_proof(journal):
         from shoe_ctl.cli.common import read_verifier_keys
         from shoe_ctl.cli.verify_proof import verify_proof
@@ -186,9 +189,10 @@ def verify(  # noqa: PLR0913 - one for each option
     seen = _witnessed(journal, witnesses, trusted, found) if witnesses else []
     stamps = _stamped(journal, witnesses, seen, tsa_ca)
     complete = completeness(found, signed_to.upto, continues, seen)
+    started = _started(journal, found)
     if as_json:
         said = msgspec.to_builtins(found)
-        said |= {"verifier_keys": _verifier_keys(found), "complete": complete}
+        said |= {"verifier_keys": _verifier_keys(found), "complete": complete, "starts": started}
         asked = (("witnessed", seen, witnesses), ("stamped", stamps, tsa_ca))
         click.echo(msgspec.json.encode(said | {name: what for name, what, by in asked if by}))
     else:
@@ -200,8 +204,28 @@ def verify(  # noqa: PLR0913 - one for each option
             _write("witness", f"{each.witness}: {each.text}{where}")
         for stamp in stamps:
             _write("stamped", f"{stamp.witness}: {stamp.text}")
+        _show_starts(started)
     agree = (found.ok, *(each.ok for each in seen), *(each.ok for each in stamps))
     ctx.exit(0 if all(agree) else 1)
+
+
+def _show_starts(started: list[Change]) -> None:
+    from shoe_ctl.audit.starts import lines
+    from shoe_ctl.terminal_text import printable
+
+    for line in lines(started):
+        _write("software", printable(line))
+
+
+def _started(journal: Path, found: Verification) -> list[Change]:
+    """Return what wrote a journal, and by which configuration; nothing if it is not whole."""
+    from shoe_ctl.audit.starts import changes
+    from shoe_ctl.journal.reader import Reader
+
+    if not found.ok:
+        return []
+    with Reader.open(journal) as reader:
+        return list(changes(reader))
 
 
 def _witnessed(
@@ -330,7 +354,8 @@ def compare_with_kept(
     done: list[tuple[Path, Continuity]] = []
     for path in against:
         with Reader.open(journal) as reader:
-            keys = trusted or frozenset(map(bytes.fromhex, found.signed.keys))
+            # all of them are accepted: what they signed was verified
+            keys = trusted | frozenset(map(bytes.fromhex, found.signed.keys))
             if (named := read_note_file(path, reader, keys)) is not None:
                 result = compare_checkpoint(reader, named)
             else:
@@ -425,6 +450,22 @@ def time_line(one: RanBackwards) -> str:
     return f"record {one.n:,}, a checkpoint: {times}; was the host's clock set back?"
 
 
+def _key_lines(one: KeyRange, *, alone: bool) -> Iterator[str]:
+    """Yield what is to be said of a key: which records it signed, and how it followed another."""
+    from shoe_ctl.records import utc
+    from shoe_ctl.terminal_text import printable
+
+    if one.change is not None:
+        ruling = one.change.ruling
+        who = f"{ruling.person} ({ruling.position}) with {ruling.consented_by}: {ruling.reason}"
+        how = "endorsed by the key before it"
+        if not one.endorsed:
+            how = "NOT ENDORSED by the key before it, which was ruled lost"
+        yield printable(f"{how}, checkpoint {one.n:,}, by {who}")
+    if not alone and one.first <= one.upto:
+        yield f"records {one.first:,} to {one.upto:,}, last {utc(one.t_us)}"
+
+
 def _signed(found: Verification) -> list[tuple[str, str]]:
     """Return what is signed, by which keys, and what is not."""
     from shoe_ctl.records import utc
@@ -435,7 +476,9 @@ def _signed(found: Verification) -> list[tuple[str, str]]:
         return [("signed", f"nothing: no valid checkpoint {where}")]
     many = "1 checkpoint" if covered.checkpoints == 1 else f"{covered.checkpoints:,} checkpoints"
     rows = [("signed", f"records up to {covered.upto:,}, by {many}, last {utc(covered.t_us)}")]
-    rows += [("public key", key) for key in covered.keys]
+    for each in covered.ranges:
+        rows.append(("public key", each.key))
+        rows += [("", line) for line in _key_lines(each, alone=len(covered.ranges) == 1)]
     rows += [("verifier", key) for key in _verifier_keys(found)]
     if found.ok:
         behind = f"{found.not_signed:,} records after that" if found.not_signed else "nothing"

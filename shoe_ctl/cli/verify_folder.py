@@ -7,6 +7,7 @@ right. Must not know: chains, how one file is verified.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,12 +26,15 @@ Result = tuple[Path, "Verification | str"]
 
 def verify_folder(
     folder: Path,
-    verified: Callable[[Path], Verification],
+    verified: Callable[[Path, frozenset[bytes]], Verification],
+    trusted: frozenset[bytes],
     write: Callable[[str, str], None],
     *,
     as_json: bool,
 ) -> bool:
     """Verify all files of a folder and show the result; return True if nothing is wrong.
+
+    ``verified`` verifies one of them, and is given the keys that the ``trusted`` ones endorse.
 
     Raises:
         InputRefused: no file in it is a journal or an export.
@@ -41,10 +45,11 @@ def verify_folder(
     paths, others = find_files(folder)
     if not paths:
         raise InputRefused(f"{folder}: no file in it is a journal or an export")
+    endorsed = _endorsed(paths, trusted)
     results: list[Result] = []
     for path in paths:
         try:
-            results.append((path, verified(path)))
+            results.append((path, verified(path, endorsed)))
         except JournalError as error:
             results.append((path, f"{error}"))
     good = [path for path, found in results if not isinstance(found, str) and found.ok]
@@ -57,6 +62,20 @@ def verify_folder(
         for name, value in _rows(folder, results, archive, others):
             write(name, printable(value))
     return ok
+
+
+def _endorsed(paths: list[Path], trusted: frozenset[bytes]) -> frozenset[bytes]:
+    """Return the keys that trusted ones endorse by any file: an export may be signed after that."""
+    from shoe_ctl.journal.key_changes import change_notes, endorsed_keys
+    from shoe_ctl.journal.reader import Reader
+
+    if not trusted:
+        return frozenset()
+    notes: list[str] = []
+    for path in paths:
+        with suppress(JournalError), Reader.open(path) as reader:  # whoever verifies it reports it
+            notes += change_notes(reader)
+    return frozenset(endorsed_keys(notes, trusted))
 
 
 def _print_json(ok: bool, results: list[Result], archive: Archive, others: list[Path]) -> None:

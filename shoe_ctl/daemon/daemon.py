@@ -23,6 +23,7 @@ from shoe_ctl.api.requests import Caller, Request, StatusRequest
 from shoe_ctl.api.unix_socket import Handler, LineSource, bound_socket
 from shoe_ctl.api.unix_socket import serving as serving_socket
 from shoe_ctl.clock import Clock, sleep
+from shoe_ctl.config import effective
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
 from shoe_ctl.config.schema import Config
 from shoe_ctl.daemon import journal_loss
@@ -41,6 +42,7 @@ from shoe_ctl.daemon.disk_use import DiskUse
 from shoe_ctl.daemon.environment import SYSTEM, Environment
 from shoe_ctl.daemon.event_copies import find_copies
 from shoe_ctl.daemon.event_streams import event_streams
+from shoe_ctl.daemon.journal_key import KeyRuling, change_key, describe_key, warn_if_open
 from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_policy
 from shoe_ctl.daemon.outage import (
     JournalReopener,
@@ -68,11 +70,18 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.recorder import TableRecorder
 from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
+from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.evidence import PossibleLoss, was_replaced
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.loss import MissingEvents, recovered_records
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import LossRuling, Meta, RecoveredEvents, Ruling
+from shoe_ctl.journal.record_format import (
+    DaemonStart,
+    LossRuling,
+    Meta,
+    RecoveredEvents,
+    Ruling,
+)
 from shoe_ctl.journal.recovery import Recovered, current_epoch, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import AcceptedLoss, Store
@@ -105,10 +114,10 @@ class Daemon:
     """Serves the tables of a configuration. ``sinks`` are added to those configured.
 
     ``host_boot`` changes when the host boots. ``executor`` opens ports, which can block; ``usb``
-    finds USB devices. ``new_key``: the journal may be signed with another key from now on.
-    ``accepted`` is a ruling that a journal which may have lost its newest part goes on. With
-    ``wait`` a port that is missing at the start is waited for, like one that is lost later.
-    ``vfs`` names the file layer of the journal, where it is not SQLite's own.
+    finds USB devices. ``key_ruling`` is a ruling that another key signs the journal from now on,
+    ``accepted`` one that a journal which may have lost its newest part goes on. With ``wait`` a
+    port that is missing at the start is waited for, like one that is lost later. ``vfs`` names the
+    file layer of the journal, where it is not SQLite's own.
 
     Raises:
         ConfigError: the configuration names a game, a profile, a port or a setting that is wrong.
@@ -124,7 +133,7 @@ class Daemon:
         host_boot: str,
         sinks: Sequence[NamedSink] = (),
         usb: Backends = libusb,
-        new_key: bool = False,
+        key_ruling: KeyRuling | None = None,
         accepted: Ruling | None = None,
         wait: bool = False,
         vfs: str | None = None,
@@ -136,7 +145,7 @@ class Daemon:
         self._host_boot = host_boot
         self._sinks = sinks
         self._usb = usb
-        self._new_key = new_key
+        self._key_ruling = key_ruling
         self._accepted = accepted
         self._wait = wait
         self._vfs = vfs
@@ -159,6 +168,7 @@ class Daemon:
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
         self.doubt: str | None = None
+        self._is_start_recorded = False
         self._epoch: str | None = None
         self._compared: set[str] = set()
         self._losses = journal_loss.OpenLosses()
@@ -201,6 +211,7 @@ class Daemon:
                 self._ways_in += [named.way_in for named in opened if named.way_in is not None]
                 await stack.enter_async_context(reopening(sinks, self._reopen))
                 self._bind_socket()  # what is wrong with it is known before anything is stored
+                self._check_key(store)
             except BaseException:
                 store.close()
                 raise
@@ -216,6 +227,16 @@ class Daemon:
                     reraise_cancellation()
                 async with self._accept_requests(self._refuse):
                     store = await self._reopening.done()
+
+    def _check_key(self, store: Store) -> None:
+        """Finish a change of the key that was broken off, and make one that was ruled.
+
+        Raises:
+            JournalError: a key is missing, cannot be used, or cannot be changed.
+        """
+        signing.finish_change(store.path, store.signed_with)
+        if self._key_ruling is not None:
+            change_key(store, self._key_ruling, self._clock.wall_us())
 
     def reopen_sinks(self) -> None:
         """Open sinks' files anew that were renamed or removed. Call it on the loop."""
@@ -402,7 +423,7 @@ class Daemon:
             writer = stack.enter_context(self._environment.thread("journal"))
             journal = Journal(store, writer)
             stack.push_async_callback(journal.close)
-            checkpointer = self._make_checkpointer(journal, store, sinks)
+            checkpointer = await self._make_checkpointer(journal, store, sinks)
             alarm = UndeliveredAlarm()
             recovered = self._recovered(store)
             gate = self._gate(store, recovered, sinks)
@@ -453,6 +474,7 @@ class Daemon:
                     RoundQueries(events.read, gate),
                 ),
                 disk,
+                partial(describe_key, store),
             )
             stack.push_async_callback(requests.close)
             await self._clear_outage()
@@ -535,25 +557,57 @@ class Daemon:
             )  # fmt: skip
             gate.open(runner.table)
 
-    def _make_checkpointer(
+    async def _make_checkpointer(
         self, journal: Journal, store: Store, sinks: Sequence[NamedSink]
     ) -> Checkpointer:
-        """Return what signs the journal. A key that is missing is reported at once."""
+        """Return what signs the journal, and record the start that it is to sign.
+
+        A key that is missing is reported at once.
+        """
         key = (store.path, store.signed_with)
-        signing.check_key(*key, new_key=self._new_key)
-        load = partial(signing.open_signer, *key, new_key=self._new_key)
+        signing.check_key(*key)
+        load = partial(signing.open_signer, *key)
         if store.last_n == 0 and signing.key_path(store.path).exists():
             log.warning(
                 "journal: created beside an old key: path=%s. Events are numbered from 1 again, "
                 "under another source.",
                 store.path,
             )
+        await self._record_start(journal)
         every_s = self._config.journal.checkpoint_every_s
         kept = retention_policy(self._config, [named.name for named in sinks])
         retention = None if kept is None else Retention(journal, store.reader, self._executor, kept)
         return Checkpointer(
-            journal, load, self._clock, self._executor, every_s=every_s, retention=retention
+            journal,
+            load,
+            self._clock,
+            self._executor,
+            every_s=every_s,
+            retention=retention,
+            look=partial(warn_if_open, store.path),
         )
+
+    async def _record_start(self, journal: Journal) -> None:
+        """Store what runs and by which configuration, once; and log their digests."""
+        if self._environment.installed is None or self._is_start_recorded:
+            return
+        runs, plain = self._environment.installed(), effective.effective(self._config)
+        start = DaemonStart(
+            t_us=self._clock.wall_us(),
+            software=runs.software,
+            python=runs.python,
+            files=runs.files,
+            configuration=plain,
+            configuration_sha256=effective.digest(plain),
+        )
+        batch = Batch()
+        batch.append_daemon_start(start)
+        await journal.commit(batch)
+        self._is_start_recorded = True
+        log.info(
+            "started: software=%s python=%s files=%s configuration=%s",
+            start.software, start.python, start.files, start.configuration_sha256,
+        )  # fmt: skip
 
     async def _open_link(
         self,

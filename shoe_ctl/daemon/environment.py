@@ -9,18 +9,23 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import platform
 import resource
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from firmware_proto.profiles import SerialSettings
+from shoe_ctl import installation
 from shoe_ctl.api.requests import Caller
 from shoe_ctl.api.unix_socket import Handler
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.daemon.worker_thread import WorkerThread
+from shoe_ctl.errors import EnvironmentFault
+from shoe_ctl.history.snapshots import software
 from shoe_ctl.link.address import Address
 from shoe_ctl.link.transport import Opener
 from shoe_ctl.link.transport_factory import opener
@@ -79,12 +84,34 @@ def draw_epoch() -> str:
     return os.urandom(4).hex()
 
 
+class Installed(NamedTuple):
+    """The versions of shoe-ctl and of Python, and the digest of the installed files."""
+
+    software: str
+    python: str
+    files: str
+
+
+def what_is_installed() -> Installed:
+    """Return what runs here. It reads every file of shoe-ctl.
+
+    Raises:
+        EnvironmentFault: one of them cannot be read.
+    """
+    try:
+        files = installation.digest(installation.root())
+    except OSError as error:
+        raise EnvironmentFault(f"{error.filename} cannot be read: {error.strerror}") from None
+    return Installed(software(), platform.python_version(), files)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """The daemon's way to its host.
 
     ``ways_in`` are opened beside the configured socket, for ``callers``. ``epoch`` draws the epoch
-    that tells the events of one journal, or of a part of it, from all others.
+    that tells the events of one journal, or of a part of it, from all others. ``installed`` says
+    what is installed, for the record of a start; without it there is none.
     """
 
     thread: Thread = one_thread
@@ -92,6 +119,7 @@ class Environment:
     ways_in: tuple[WayIn, ...] = ()
     callers: tuple[Caller, ...] = ()
     epoch: Callable[[], str] = draw_epoch
+    installed: Callable[[], Installed] | None = None
 
 
 SYSTEM = Environment()

@@ -34,6 +34,8 @@ COMMAND = "accept_loss"
 
 NO_LOSS = message("daemon_no_loss")
 
+WITHOUT_REASON = message("daemon_loss_without_reason")
+
 LOWEST = LADDER[-1]
 """The lowest position that may rule: no rule of the game covers it (6.1)."""
 
@@ -50,6 +52,8 @@ class RulingRefused(InputRefused):
 
 
 def make_ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
+    what: str = COMMAND,
+    without_reason: Message = WITHOUT_REASON,
     *,
     person: str,
     position: str,
@@ -58,8 +62,9 @@ def make_ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by nam
     second: SecondPerson | None = None,
     highest: str | None = None,
 ) -> Ruling:
-    """Return the ruling that a journal goes on without what it lost.
+    """Return a ruling on the journal: by default, that it goes on without what it lost.
 
+    ``what`` is ruled, in the words of a refusal; ``without_reason`` refuses one without a reason.
     ``second`` is what is known of the second person, None where no users are configured.
     ``highest`` is as in ``positions.is_sufficient``.
 
@@ -68,12 +73,12 @@ def make_ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by nam
     """
     if not is_sufficient(position, LOWEST, highest=highest):
         raise RulingRefused(
-            message("refused_position_too_low", what=COMMAND, position=LOWEST), {"position": LOWEST}
+            message("refused_position_too_low", what=what, position=LOWEST), {"position": LOWEST}
         )
     if not (reason or "").strip():
-        raise RulingRefused(message("daemon_loss_without_reason"), {})
+        raise RulingRefused(without_reason, {})
     lack = consent.check_consent(
-        COMMAND, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
+        what, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
     )
     if lack is not None:
         raise RulingRefused(lack.why, lack.needs)

@@ -197,8 +197,9 @@ def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[int]:
 class Checkpointer:
     """Signs the journal soon after the start, at each shoe, every ``every_s`` seconds, at the end.
 
-    ``load`` gives the key; it blocks, and is called once, in ``executor``. With ``retention``, old
-    records are looked for after each signature but the last.
+    ``load`` gives the key; it blocks, and is called once, in ``executor``. ``look`` is called after
+    each signature: it reports a key that is not private. With ``retention``, old records are looked
+    for after each signature but the last.
     """
 
     def __init__(  # noqa: PLR0913 - what it signs, with what, when, and what goes with it
@@ -210,9 +211,11 @@ class Checkpointer:
         *,
         every_s: float,
         retention: Retention | None = None,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
         self._journal = journal
         self._load = load
+        self._look = look
         self._signer: Signer | None = None
         self._loading: asyncio.Future[Signer] | None = None
         self._clock = clock
@@ -240,6 +243,7 @@ class Checkpointer:
         while True:
             self._due.clear()
             signer = await self.sign()
+            self._look()
             if self._retention is not None:
                 await self._retention.hold(signer, self._clock.wall_us())
                 self._notify()

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -92,18 +92,21 @@ class RequestHandler:
     """Hands each request to its table, and answers it. ``tables`` are the runners by table id.
 
     ``sinks`` take events that are offered again, by their names. A second person is one of
-    ``people``. ``streams`` can be asked for, ``disk`` knows what is stored a day.
+    ``people``. ``streams`` can be asked for, ``disk`` knows what is stored a day, ``key`` describes
+    the journal's key.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that it can be asked about
         self,
         tables: Mapping[str, TableRunner],
         sinks: Mapping[str, SinkOffers],
         people: People,
         streams: Streams | None = None,
         disk: DiskUse | None = None,
+        key: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
         self._disk = disk
+        self._key = key
         self._tables = tables
         self._sinks = sinks
         self._people = people
@@ -237,8 +240,9 @@ class RequestHandler:
             else {"disk": self._disk.describe(runner.table for runner in runners)}
         )
         sinks = with_texts(self._sink_states(caller))
+        key = {} if self._key is None else {"key": self._key()}
         now_us = max(runner.transactions.now() for runner in runners)
-        return _status_answer(caller, told, now_us) | {"sinks": sinks} | disk
+        return _status_answer(caller, told, now_us) | {"sinks": sinks} | disk | key
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""

@@ -21,6 +21,9 @@ class CheckpointSigned(Data, frozen=True, kw_only=True):
     """The size of the tree of an older checkpoint, mostly the one before; 0 for none."""
     proof: list[str]
     """The proof that the tree continues that one: hashes in base64 (RFC 6962, section 2.1.2)."""
+    key_changes: list[str] | UnsetType = UNSET
+    """The notes of the checkpoints that changed the journal's key, oldest first. Only if one did.
+    """
 
 
 class CheckpointCosigned(Data, frozen=True, kw_only=True):
@@ -37,12 +40,13 @@ class CheckpointCosigned(Data, frozen=True, kw_only=True):
 
 
 class CheckpointRefused(Data, frozen=True, kw_only=True):
-    """A witness saw two histories of a journal: an alarm. It cosigns nothing more of it."""
+    """A witness saw two histories of a journal, or a key that must not sign."""
 
-    why: Literal["fork", "alarm"]
-    """`alarm`: one stands already."""
+    why: Literal["fork", "alarm", "retired_key", "unendorsed_key"]
+    """`fork`: two histories; nothing more of it is cosigned. `alarm`: one stands already. The key
+    was changed for another one, or nothing endorses it: only this checkpoint is refused."""
     text: str
-    """The two histories that it saw, for people."""
+    """The two histories or the key that it saw, for people."""
     note: str
     """The note that it did not cosign."""
 

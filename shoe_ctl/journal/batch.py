@@ -16,6 +16,7 @@ from shoe_ctl.journal.record_format import (
     JOURNAL,
     Calls,
     Connection,
+    DaemonStart,
     Direction,
     Kind,
     LossRuling,
@@ -180,6 +181,10 @@ class Batch:
     def append_ruling(self, gone_on: LossRuling) -> int:
         """Append a person's ruling that the journal goes on: the first record after a loss."""
         return self._append(Entry(JOURNAL, Kind.META, gone_on.to_bytes()))
+
+    def append_daemon_start(self, start: DaemonStart) -> int:
+        """Append what runs from now on, and by which configuration."""
+        return self._append(Entry(JOURNAL, Kind.META, start.to_bytes()))
 
     def append_snapshot(self, table: str, snapshot: Snapshot) -> int:
         """Append the table's state from before this batch."""

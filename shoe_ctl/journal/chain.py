@@ -9,17 +9,19 @@ In: records, keys. Out: hashes; the first BadRecord. Must not know: stores, what
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
 from enum import Enum
 from hashlib import sha256
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from shoe_ctl.journal import signed_note
 from shoe_ctl.journal.group import hashed_bytes
 from shoe_ctl.journal.merkle_tree import LEAF, Frontier
-from shoe_ctl.journal.record_format import JOURNAL
+from shoe_ctl.journal.record_format import JOURNAL, Ruling
 from shoe_ctl.journal.signed_note import CheckpointText, Note, NoteError
 from shoe_ctl.journal.signing import Signer
 
@@ -65,7 +67,7 @@ class Fault(Enum):
     REWRITTEN = "rewritten"
     """Records were replaced after a checkpoint had signed others."""
     WRONG_KEY = "wrong_key"
-    """A checkpoint is signed with a key that is not trusted."""
+    """A checkpoint is signed with a key that is not trusted, or to which no change is recorded."""
     WRONG_HEAD = "wrong_head"
     """The numbers that are kept of a table are not those of its records."""
 
@@ -104,11 +106,24 @@ class AnchorRecord(msgspec.Struct, frozen=True, rename={"counters": "told"}):
     """The anchor of a truncated journal: it begins at record ``n``, a checkpoint.
 
     ``counters`` (``told`` in the record) counts the events, public and restricted, that each table
-    had before it.
+    had before it. ``key_changes`` are the notes of the checkpoints before it that changed the key:
+    what is signed with a later key is still tied to the first one.
     """
 
     n: int
     counters: Mapping[str, tuple[int, int]]
+    key_changes: tuple[str, ...] | UnsetType = UNSET
+
+
+class KeyChange(msgspec.Struct, frozen=True):
+    """A change of the key that signs a journal, by a person's ruling; ``old`` is in hex.
+
+    The first checkpoint with the new key records it. The old key signs that checkpoint, too, and so
+    endorses the new one; only a key that is lost cannot.
+    """
+
+    old: str
+    ruling: Ruling
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +132,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     ``origin`` names the journal. Its tree had ``size`` leaves and this ``root`` when records up to
     ``upto`` were stored; ``frontier`` holds the tree's right edge. ``number`` counts the journal's
     checkpoints from 1; ``public_key`` is in hex. ``begins`` is None while nothing was ever taken
-    out.
+    out, and ``key_change`` unless it is the first with another key.
     """
 
     origin: str
@@ -130,14 +145,24 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     frontier: tuple[str, ...]
     public_key: str
     begins: AnchorRecord | None = None
+    key_change: KeyChange | None = None
 
-    def to_bytes(self, signer: Signer) -> bytes:
-        """Return the signed note, and behind it the details that it names: deterministic JSON."""
-        details = _json.encode(_Details(self.heads, self.frontier, self.public_key, self.begins))
+    def to_bytes(self, signer: Signer, endorser: Signer | None = None) -> bytes:
+        """Return the signed note, and behind it the details that it names: deterministic JSON.
+
+        ``endorser`` is the old key where this checkpoint changes it.
+        """
+        change = self.key_change
+        details = _json.encode(
+            _Details(self.heads, self.frontier, self.public_key, self.begins, change or UNSET)
+        )
         named = (self.number, self.upto, self.t_us, sha256(details).hexdigest())
         extensions = tuple(map("{} {}".format, _EXTENSIONS, named))
+        if change is not None:
+            extensions += (f"{_KEY} {change.old} {self.public_key}",)
         text = CheckpointText(self.origin, self.size, self.root, extensions).to_text()
-        note = Note(text, (signed_note.sign(text, self.origin, signer),))
+        signers = (signer,) if endorser is None else (endorser, signer)
+        note = Note(text, tuple(signed_note.sign(text, self.origin, each) for each in signers))
         return note.to_bytes() + details
 
     def edge(self) -> Frontier:
@@ -159,6 +184,7 @@ class _Details(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     frontier: tuple[str, ...]
     public_key: str
     begins: AnchorRecord | None = None
+    key_change: KeyChange | UnsetType = UNSET
 
 
 _details = msgspec.json.Decoder(_Details)
@@ -166,9 +192,18 @@ _details = msgspec.json.Decoder(_Details)
 _EXTENSIONS = ("checkpoint", "record", "t_us", "details")
 """The words before the number, ``upto``, ``t_us`` and the hash of the details in a note."""
 
+_KEY = "key"
+"""The word before the old key and the new one in the note of a checkpoint that changes the key. It
+stands in the note, so that whoever has the note alone knows which key follows."""
+
+_two_keys = re.compile(r"([0-9a-f]{64}) ([0-9a-f]{64})").fullmatch
+
 
 class NamedCheckpoint(msgspec.Struct, frozen=True):
-    """A journal's checkpoint as its note alone names it: ``details`` is a hash, in hex."""
+    """A journal's checkpoint as its note alone names it: ``details`` is a hash, in hex.
+
+    ``keys`` are the old key and the new one, in hex, where it changes the key.
+    """
 
     origin: str
     size: int
@@ -177,6 +212,7 @@ class NamedCheckpoint(msgspec.Struct, frozen=True):
     upto: int
     t_us: int
     details: str
+    keys: tuple[str, str] | None = None
 
 
 def read_note_text(text: str) -> NamedCheckpoint:
@@ -187,13 +223,20 @@ def read_note_text(text: str) -> NamedCheckpoint:
     """
     said = signed_note.read_checkpoint_text(text)
     pairs = [line.partition(" ") for line in said.extensions]
-    if tuple(word for word, _, _ in pairs) != _EXTENSIONS:
+    words = tuple(word for word, _, _ in pairs)
+    if words not in (_EXTENSIONS, (*_EXTENSIONS, _KEY)):
         raise NoteError(f"checkpoint of {said.origin}: it is not one of a journal of shoe-ctl")
     values = [value for _, _, value in pairs]
     if not all(value.isascii() and value.isdigit() and len(value) < 20 for value in values[:3]):
         raise NoteError(f"checkpoint of {said.origin}: its number, record or time is no number")
+    keys: tuple[str, str] | None = None
+    if words[-1] == _KEY:
+        found = _two_keys(values[-1])
+        if found is None or found[1] == found[2]:
+            raise NoteError(f"checkpoint of {said.origin}: it does not name two keys")
+        keys = found[1], found[2]
     number, upto, t_us = map(int, values[:3])
-    return NamedCheckpoint(said.origin, said.size, said.root, number, upto, t_us, values[3])
+    return NamedCheckpoint(said.origin, said.size, said.root, number, upto, t_us, values[3], keys)
 
 
 def note_of(body: bytes) -> bytes:
@@ -216,6 +259,9 @@ def read_checkpoint(body: bytes) -> Checkpoint:
     if sha256(details).hexdigest() != named.details:
         raise ValueError("its details are not those that its note names")
     said = _details.decode(details)
+    change = said.key_change or None
+    if named.keys != (None if change is None else (change.old, said.public_key)):
+        raise ValueError("its change of the key is not the one that its note names")
     return Checkpoint(
         origin=named.origin,
         size=named.size,
@@ -227,19 +273,40 @@ def read_checkpoint(body: bytes) -> Checkpoint:
         frontier=said.frontier,
         public_key=said.public_key,
         begins=said.begins,
+        key_change=change,
     )
 
 
-def _is_signed(body: bytes, said: Checkpoint) -> bool:
-    """Return True if the checkpoint is signed by the key that it names."""
+def signers(body: bytes, said: Checkpoint) -> frozenset[str]:
+    """Return the keys that signed a checkpoint (hex) of those that it names: its own, the old one.
+
+    None did where one of the signatures is not that of its key.
+    """
+    keys = [said.public_key]
+    if said.key_change is not None:
+        keys.append(said.key_change.old)
     try:
-        key = signed_note.verifier_key(said.origin, bytes.fromhex(said.public_key))
-        signed_note.verify_note(signed_note.read_note(note_of(body)), (key,))
-    except ValueError:
-        return False
-    except NoteError:
-        return False
-    return True
+        named = {signed_note.verifier_key(said.origin, bytes.fromhex(key)): key for key in keys}
+        found = signed_note.verify_note(signed_note.read_note(note_of(body)), named)
+    except (ValueError, NoteError):
+        return frozenset()
+    return frozenset(named[one.key] for one in found)
+
+
+class KeyRange(msgspec.Struct, frozen=True):
+    """The records ``first`` to ``upto``, which checkpoints of one ``key`` (hex) signed.
+
+    The last of them did at ``t_us``. ``change`` says by whose ruling the key followed another, in
+    checkpoint ``n``; None for the first key that is there. ``endorsed``: the old key signed that.
+    """
+
+    key: str
+    first: int
+    upto: int
+    t_us: int
+    n: int | None = None
+    change: KeyChange | None = None
+    endorsed: bool | None = None
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -247,6 +314,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
     ``checkpoints`` of them signed it, the last one, ``number``, at ``t_us``. ``keys`` are the
     public keys (hex) that signed, in the order they came, and ``origin`` is the journal's name.
+    ``ranges`` say which records each key signed.
     """
 
     checkpoints: int = 0
@@ -255,14 +323,16 @@ class Coverage(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] = ()
     number: int | None = None
     origin: str | None = None
+    ranges: tuple[KeyRange, ...] = ()
 
 
 class Checkpoints:
     """Compares a journal's checkpoints with its chains, one after the other.
 
-    ``trusted`` are the public keys that may sign; none: any may. ``late`` says that the first one
-    seen may have any number: what was before it was taken out. ``only`` narrows what is compared to
-    the tables that an export holds.
+    ``trusted`` are the public keys that may sign; none: any may. Another key than the one before
+    must be recorded as a change. ``late`` says that the first one seen may have any number: what
+    was before it was taken out. ``only`` narrows what is compared to the tables that an export
+    holds.
     """
 
     def __init__(
@@ -291,15 +361,24 @@ class Checkpoints:
             said.edge()
         except ValueError:
             return BadRecord(JOURNAL, n, Fault.ALTERED, "it is no checkpoint")
-        if not _is_signed(body, said):
+        signed_by = signers(body, said)
+        if said.public_key not in signed_by:
             return BadRecord(JOURNAL, n, Fault.ALTERED, "not signed by the key that it names")
+        change, endorsed = said.key_change, None
+        if change is not None:
+            endorsed = change.old in signed_by
         if self._trusted and said.public_key not in self._trusted:
-            return BadRecord(JOURNAL, n, Fault.WRONG_KEY, f"{said.public_key}")
-        wrong = self._out_of_turn(n, said) or self._against(n, said, ends)
-        wrong = wrong or self._of_other_tree(n, said, tree)
+            detail = said.public_key
+            if endorsed is False:
+                detail += ", which the key before it did not endorse"
+            return BadRecord(JOURNAL, n, Fault.WRONG_KEY, detail)
+        at = n if change is not None else None
+        key = KeyRange(said.public_key, n, said.upto, said.t_us, at, change, endorsed)
+        wrong = self._out_of_turn(n, said) or self._of_other_key(n, key)
+        wrong = wrong or self._against(n, said, ends) or self._of_other_tree(n, said, tree)
         if wrong is None:
-            by = (said.public_key,)
-            self._add(Coverage(1, said.upto, said.t_us, by, said.number, said.origin))
+            one = Coverage(1, said.upto, said.t_us, (), said.number, said.origin, (key,))
+            self._add(one)
             self._heads = said.heads
         return wrong
 
@@ -315,14 +394,43 @@ class Checkpoints:
         """
         continues = self._is_next(number - later.checkpoints + 1)
         continues = continues and self.coverage.origin in (None, later.origin)
+        continues = continues and all(map(self._is_due, later.ranges[:1]))
         if continues:
             self._add(later)
         return continues
 
     def _add(self, later: Coverage) -> None:
-        keys = dict.fromkeys((*self.coverage.keys, *later.keys))
-        checkpoints = self.coverage.checkpoints + later.checkpoints
-        self.coverage = msgspec.structs.replace(later, checkpoints=checkpoints, keys=tuple(keys))
+        before, (first, *rest) = self.coverage.ranges, later.ranges
+        if not before:
+            if not self._late:
+                first = msgspec.structs.replace(first, first=1)
+            ranges = (first, *rest)
+        elif first.change is None:
+            goes_on = msgspec.structs.replace(before[-1], upto=first.upto, t_us=first.t_us)
+            ranges = (*before[:-1], goes_on, *rest)
+        else:
+            first = msgspec.structs.replace(first, first=before[-1].upto + 1)
+            ranges = (*before, first, *rest)
+        self.coverage = msgspec.structs.replace(
+            later,
+            checkpoints=self.coverage.checkpoints + later.checkpoints,
+            keys=tuple(dict.fromkeys(each.key for each in ranges)),
+            ranges=ranges,
+        )
+
+    def _is_due(self, key: KeyRange) -> bool:
+        """Return True if the key is that of the last checkpoint, or the change from it."""
+        if not self.coverage.ranges:
+            return True
+        before = self.coverage.ranges[-1].key
+        return before == (key.key if key.change is None else key.change.old)
+
+    def _of_other_key(self, n: int, key: KeyRange) -> BadRecord | None:
+        if self._is_due(key):
+            return None
+        before = self.coverage.ranges[-1].key
+        detail = f"{key.key}, and no change from {before} is recorded"
+        return BadRecord(JOURNAL, n, Fault.WRONG_KEY, detail)
 
     def _is_next(self, number: int) -> bool:
         return number == self._due() or (self._late and self.number is None)

@@ -10,9 +10,9 @@ a witness checks.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,7 @@ from shoe_ctl.errors import InputRefused, ShoeCtlError
 from shoe_ctl.journal.anchor import WrongAnchor, find_anchor
 from shoe_ctl.journal.chain import Checkpoint, note_of, read_checkpoint
 from shoe_ctl.journal.files import corrupt_journal
+from shoe_ctl.journal.key_changes import change_notes
 from shoe_ctl.journal.merkle_tree import Frontier, KnownParts, UnknownPart, consistency_proof
 from shoe_ctl.journal.past_checkpoints import trees
 from shoe_ctl.journal.reader import Reader
@@ -73,9 +74,10 @@ def events_after(reader: Reader, n: int, limit: int) -> list[tuple[int, bytes]]:
     found: list[tuple[int, bytes]] = []
     old = _size_at(reader, n) if n else None
     coming = reader.indexed_records(JOURNAL, Kind.CHECKPOINT, after=n or None)
+    changes = list(change_notes(reader))
     for record in islice(coming, limit if n else 1):
         signed = Signed(_read(reader, record), note_of(record.body))
-        found.append((record.n, event(reader, signed, old)))
+        found.append((record.n, event(reader, signed, old, changes)))
         old = signed.said.size
     return found
 
@@ -87,27 +89,32 @@ def _size_at(reader: Reader, n: int) -> int | None:
     return next((row.size for row in reader.past_checkpoints() if row.n == n), None)
 
 
-def event(reader: Reader, signed: Signed, old: int | None = None) -> bytes:
+def event(
+    reader: Reader, signed: Signed, old: int | None = None, changes: Sequence[str] | None = None
+) -> bytes:
     """Return the event of a checkpoint, a line, with the proof from the tree of ``old`` groups.
 
     ``old`` is by default the size of the tree of the checkpoint before; 0 needs no proof.
+    ``changes`` are the notes that changed the journal's key, where they were read already.
 
     Raises:
         InputRefused: the tree is smaller, or what is left of the journal has no proof from there.
         JournalError: the file cannot be read, or its groups are not those that were signed.
     """
+    if changes is None:
+        changes = list(change_notes(reader))
     while True:
         begins = reader.first_n()
         try:
-            return _encode(signed, *_proof(reader, signed.said, old))
+            return _encode(signed, *_proof(reader, signed.said, old), changes)
         except ShoeCtlError:
             if reader.first_n() == begins:  # else a daemon removed records between two reads
                 raise
 
 
-def _encode(signed: Signed, old: int, proof: list[bytes]) -> bytes:
+def _encode(signed: Signed, old: int, proof: list[bytes], changes: Sequence[str]) -> bytes:
     said = signed.said
-    line = {
+    line: dict[str, Any] = {
         "id": f"{said.origin}/{said.size}",
         "source": f"/{said.origin}",
         "type": CHECKPOINT_SIGNED,
@@ -119,6 +126,8 @@ def _encode(signed: Signed, old: int, proof: list[bytes]) -> bytes:
         },
         "specversion": "1.0",
     }
+    if changes:
+        line["data"]["key_changes"] = changes
     return _json.encode(line) + b"\n"
 
 

@@ -151,6 +151,11 @@ def refuse_if_full(journal: Path) -> None:
 # Writing files
 
 
+def unfinished_path(path: Path) -> Path:
+    """Return where ``write_atomically`` writes; a kill leaves a file there."""
+    return path.with_name(path.name + "-new")
+
+
 def write_atomically(
     path: Path,
     content: bytes | Iterable[bytes],
@@ -163,7 +168,7 @@ def write_atomically(
     Raises:
         OSError: it cannot be made, or it is not sure that it stays. What ``look`` raises, too.
     """
-    new = path.with_name(path.name + "-new")
+    new = unfinished_path(path)
     try:
         new.unlink(missing_ok=True)
         fd = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

@@ -254,7 +254,7 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's ruling that a journal goes on without a part that it lost."""
+    """A person's ruling on the journal: it goes on without a lost part, or with another key."""
 
     person: str
     position: str
@@ -325,8 +325,47 @@ class RecoveredEvents(msgspec.Struct, frozen=True, kw_only=True, tag_field="own"
 
     @staticmethod
     def is_one(body: bytes) -> bool:
-        """Return True if this own ``meta`` record is one of recovered events, and no ruling."""
-        return body.startswith(b'{"own":')
+        """Return True if this own ``meta`` record is one of recovered events."""
+        return body.startswith(b'{"own":"recovered"')
+
+
+class DaemonStart(msgspec.Struct, frozen=True, kw_only=True, tag_field="own", tag="started"):
+    """The journal's own ``meta`` record of a start: what runs, and by which configuration.
+
+    ``software`` and ``python`` are versions, ``files`` is the digest of the installed files (hex).
+    ``configuration`` is the effective one, without secrets, ``configuration_sha256`` its digest.
+    No replay depends on it.
+    """
+
+    t_us: int
+    software: str
+    python: str
+    files: str
+    configuration: dict[str, Any]
+    configuration_sha256: str
+
+    def to_bytes(self) -> bytes:
+        """Encode as deterministic JSON."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> DaemonStart:
+        """Decode a start.
+
+        Raises:
+            ValueError: these bytes are none (msgspec's errors are ValueErrors).
+        """
+        return _decode_body(body, cls)
+
+    @staticmethod
+    def is_one(body: bytes) -> bool:
+        """Return True if this own ``meta`` record is one of a start."""
+        return body.startswith(b'{"own":"started"')
+
+
+def is_loss_ruling(body: bytes) -> bool:
+    """Return True if this own ``meta`` record is a ruling on a lost part."""
+    return not body.startswith(b'{"own":')
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):

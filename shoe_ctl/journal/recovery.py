@@ -29,6 +29,7 @@ from shoe_ctl.journal.record_format import (
     Snapshot,
     UnknownFormat,
     first_invalid,
+    is_loss_ruling,
 )
 from shoe_ctl.records import Record
 
@@ -130,7 +131,7 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
         JournalError: the journal cannot be read, or such a record in it.
     """
     for record in reader.indexed_records(JOURNAL, Kind.META):
-        if RecoveredEvents.is_one(record.body):
+        if not is_loss_ruling(record.body):
             continue
         try:
             yield record, LossRuling.from_bytes(record.body)

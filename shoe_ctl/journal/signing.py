@@ -36,7 +36,10 @@ _PLAIN = re.compile(_PEM % rb"([A-Za-z0-9+/]{64})")
 _DER = bytes.fromhex("302e020100300506032b657004220420")
 """The bytes before the 32 bytes of a private key in PKCS #8 (RFC 8410, section 7)."""
 
-_AGAIN = "or sign with a new one from now on: shoectl run --new-key"
+_LOST = (
+    "if it is lost, a gaming shift manager rules that another one signs from now on: shoectl run "
+    "--accept-lost-key"
+)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -68,49 +71,106 @@ def open_key(path: Path, *, create: bool) -> Signer:
     return _load_key(path, _read_key_file(path))
 
 
-def check_key(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> None:
+def check_key(journal: Path, signed_with: bytes | None) -> None:
     """Refuse what ``open_signer`` would refuse; fast, as it imports no cryptography.
 
-    ``signed_with`` is the public key of the journal's last checkpoint. With ``new_key`` another key
-    that lies there is taken all the same, and one is made where none lies.
+    ``signed_with`` is the public key of the journal's last checkpoint.
 
     Raises:
         JournalError: the key is missing, unreadable, open to others, or another one.
     """
     path = key_path(journal)
     if path.exists():
-        text = _read_key_file(path)
-        noted = _NOTED.match(text)
-        named = bytes.fromhex(noted[1].decode()) if noted else _load_key(path, text).public_key
-        _check_public_key(journal, named, signed_with, new_key=new_key)
-    elif signed_with is not None and not new_key:
+        _check_public_key(journal, public_key_of(path), signed_with)
+    elif signed_with is not None:
         raise JournalError(
             f"journal {journal} is signed with {signed_with.hex()}, and its key {path} is missing: "
-            f"put it back, {_AGAIN}"
+            f"put it back; {_LOST}"
         )
 
 
-def open_signer(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> Signer:
+def public_key_of(path: Path) -> bytes:
+    """Return the public key of a key file; the one noted in it, if any, without a look at the key.
+
+    Raises:
+        JournalError: the file is missing, unreadable, open to others, or no key.
+    """
+    text = _read_key_file(path)
+    noted = _NOTED.match(text)
+    return bytes.fromhex(noted[1].decode()) if noted else _load_key(path, text).public_key
+
+
+def key_mode(journal: Path) -> int | None:
+    """Return the modes of the key's file; None if it is not there."""
+    try:
+        return stat.S_IMODE(key_path(journal).stat().st_mode)
+    except OSError:
+        return None
+
+
+def is_open_to_others(mode: int) -> bool:
+    """Return True if a file with these modes may be used by others than its owner."""
+    return bool(mode & _OTHERS)
+
+
+def open_signer(journal: Path, signed_with: bytes | None) -> Signer:
     """Open the journal's key; create it where there is none and the journal was never signed.
 
     Raises:
         JournalError: as ``check``; or it cannot be made.
     """
-    check_key(journal, signed_with, new_key=new_key)
+    check_key(journal, signed_with)
     found = open_key(key_path(journal), create=True)
-    _check_public_key(journal, found.public_key, signed_with, new_key=new_key)
+    _check_public_key(journal, found.public_key, signed_with)
     return found
 
 
-def _check_public_key(
-    journal: Path, found: bytes, signed_with: bytes | None, *, new_key: bool
-) -> None:
-    if signed_with not in (None, found) and not new_key:
+def _check_public_key(journal: Path, found: bytes, signed_with: bytes | None) -> None:
+    if signed_with not in (None, found):
         assert signed_with is not None
         raise JournalError(
             f"journal {journal} is signed with {signed_with.hex()}, and {key_path(journal)} is "
-            f"another key, {found.hex()}: put the right one back, {_AGAIN}"
+            f"another key, {found.hex()}: put the right one back; {_LOST}"
         )
+
+
+# Another key.
+
+
+def next_key_path(journal: Path) -> Path:
+    """Return the path of a key that is made, and with which the journal is not signed yet."""
+    return journal.with_name(journal.name + "-key-next")
+
+
+def make_next_key(journal: Path) -> Signer:
+    """Make a further key beside the journal's own; it is on the disk on return.
+
+    Raises:
+        JournalError: it cannot be made.
+    """
+    return _create_key(next_key_path(journal))
+
+
+def finish_change(journal: Path, signed_with: bytes | None) -> None:
+    """Put the next key in the place of the old one if the journal is signed with it; else drop it.
+
+    A kill in the middle of a change leaves one or the other. Call it with the journal's lock held.
+
+    Raises:
+        JournalError: a file cannot be read, moved or removed.
+    """
+    made = next_key_path(journal)
+    try:
+        files.unfinished_path(made).unlink(missing_ok=True)
+        if not made.exists():
+            return
+        if public_key_of(made) == signed_with:
+            made.rename(key_path(journal))
+        else:
+            made.unlink()
+        files.sync_folder(made)
+    except OSError as error:
+        raise JournalError(f"key {made} cannot be moved: {error.strerror}") from None
 
 
 def _read_key_file(path: Path) -> bytes:

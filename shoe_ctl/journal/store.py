@@ -25,6 +25,7 @@ from shoe_ctl.journal.chain import (
     ORIGIN,
     AnchorRecord,
     Checkpoint,
+    KeyChange,
     SignedHead,
     chain_hash,
     read_checkpoint,
@@ -33,10 +34,18 @@ from shoe_ctl.journal.evidence import DeliveredEvent, Evidence, PossibleLoss, fi
 from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.group import LETTERS, Packing, read_header
 from shoe_ctl.journal.head_file import HeadFile
+from shoe_ctl.journal.key_changes import change_notes
 from shoe_ctl.journal.merkle_tree import Frontier
 from shoe_ctl.journal.past_checkpoints import PastCheckpoint, past_checkpoint
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents, Row
+from shoe_ctl.journal.record_format import (
+    JOURNAL,
+    Kind,
+    LossRuling,
+    RecoveredEvents,
+    Row,
+    Ruling,
+)
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import sync_log
@@ -309,15 +318,30 @@ class Store:
     def checkpoint(self, signer: Signer, t_us: int) -> int | None:
         """Sign where every chain ends; return the checkpoint's record number.
 
-        None if the last one, with the same key, covers everything, or nothing was ever stored.
-        ``t_us`` is the time, in µs since 1970 UTC.
+        None if the last one covers everything, or nothing was ever stored. ``t_us`` is the time, in
+        µs since 1970 UTC.
 
         Raises:
             JournalError: as ``commit``.
         """
-        if self.last_n == self.head(JOURNAL).n and self.signed_with in (None, signer.public_key):
+        if self.last_n == self.head(JOURNAL).n:
             return None
         return self._sign(signer, t_us, None if self._signed is None else self._signed.begins)
+
+    def change_key(
+        self, signer: Signer, t_us: int, ruling: Ruling, *, endorser: Signer | None
+    ) -> int:
+        """Sign with another key from now on; return the checkpoint's record number.
+
+        The journal was signed before. ``endorser`` is the key that signed it; None where that is
+        lost.
+
+        Raises:
+            JournalError: as ``commit``.
+        """
+        assert self._signed is not None
+        change = KeyChange(self._signed.public_key, ruling)
+        return self._sign(signer, t_us, self._signed.begins, change=change, endorser=endorser)
 
     def truncate_before(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
         """Remove the records before ``begins.n``, a checkpoint, and sign that they were removed.
@@ -333,6 +357,9 @@ class Store:
             if found is None or found.kind != Kind.CHECKPOINT.value:
                 raise JournalError(f"journal {self.path}: record {begins.n} is no checkpoint")
             past = list(_past_checkpoints(reader, begins.n))
+            changes = tuple(change_notes(reader, upto=begins.n - 1))
+        if changes:
+            begins = msgspec.structs.replace(begins, key_changes=changes)
         kept = ((past_checkpoints.INSERT, each) for each in past)
         return self._sign(signer, t_us, begins, *kept, *((each, (begins.n,)) for each in _TAKE_OUT))
 
@@ -342,6 +369,8 @@ class Store:
         t_us: int,
         begins: AnchorRecord | None,
         *also: tuple[str, tuple[int | bytes, ...]],
+        change: KeyChange | None = None,
+        endorser: Signer | None = None,
     ) -> int:
         self._grow_tree()
         tree = self._tree.copy()
@@ -359,9 +388,10 @@ class Store:
             frontier=tuple(map(bytes.hex, tree.hashes)),
             public_key=signer.public_key.hex(),
             begins=begins,
+            key_change=change,
         )
         batch = Batch()
-        batch.append(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
+        batch.append(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer, endorser))
         before = self._since
         self._since = Frontier(tree.size, start=tree.size)
         try:

@@ -51,6 +51,7 @@ from shoe_ctl.journal.group import (
     timed_first,
     unpack_group,
 )
+from shoe_ctl.journal.key_changes import trust_of
 from shoe_ctl.journal.merkle_tree import LEAF, Frontier
 from shoe_ctl.journal.past_checkpoints import trees
 from shoe_ctl.journal.reader import Moment, Reader
@@ -250,8 +251,9 @@ def verify(  # noqa: PLR0913 - all of it by name
 ) -> Verification:
     """Verify all records there are at this moment; a daemon may go on writing behind them.
 
-    ``trusted`` are the public keys (32 bytes each) that checkpoints may be signed with; where any
-    is named there must be a checkpoint. None: any key may. ``signed_to`` is a record up to which
+    ``trusted`` are the public keys (32 bytes each) that checkpoints may be signed with, and with
+    them the keys that they endorse and those that they followed; where any is named there must be a
+    checkpoint. None: any key may. ``signed_to`` is a record up to which
     the journal is known to have been signed: one that was cut off before it is told by that alone.
     ``newest`` false: what shows that its newest part was lost is not looked at. ``walk`` walks a
     journal in parts; where it cannot, or a part is wrong, all is walked here.
@@ -302,13 +304,14 @@ def _verify_once(
     except WrongAnchor as error:
         bad = BadRecord(JOURNAL, error.n, error.fault, error.detail)
         return Verification(False, 0, len(heads.keys() - {JOURNAL}), bad, Coverage(), last_n)
+    trust = trust_of(reader, trusted)
     walk, wrong = None, None
     if walk_in_parts is not None and not reader.is_export:
-        walk = _Walk(reader, trusted, begins, last_n, heads)
+        walk = _Walk(reader, trust.accepted, begins, last_n, heads)
         if not walk.joins(walk_in_parts(reader, begins, last_n)):
             walk = None
     if walk is None:
-        walk = _Walk(reader, trusted, begins, last_n, heads)
+        walk = _Walk(reader, trust.accepted, begins, last_n, heads)
         wrong = walk.records_hold(progress)
     wrong = wrong or walk.heads_hold() or walk.form_holds()
     wrong = wrong or walk.index_holds() or walk.notes_hold(moment)
@@ -318,14 +321,18 @@ def _verify_once(
             head_file = "missing"
         elif wrong is None:
             wrong = BadRecord(None, last_n + 1, Fault.MISSING, f"{doubt.what}")
-    if wrong is None and trusted and not walk.checkpoints.coverage.checkpoints:
+    signed = walk.checkpoints.coverage
+    if wrong is None and trusted and not signed.checkpoints:
         wrong = BadRecord(None, last_n, Fault.MISSING, "no checkpoint signs any of it")
+    elif wrong is None and trusted and bytes.fromhex(signed.ranges[-1].key) not in trust.vouching:
+        detail = f"{signed.ranges[-1].key}, and no checkpoint of the trusted key follows"
+        wrong = BadRecord(JOURNAL, signed.upto + 1, Fault.WRONG_KEY, detail)
     return Verification(
         wrong is None,
         walk.records,
         len((heads if reader.is_export else walk.ends).keys() - {JOURNAL}),
         wrong,
-        walk.checkpoints.coverage,
+        signed,
         last_n,
         begins.n,
         walk.records - walk.signed,
@@ -378,7 +385,8 @@ def walk_part(  # noqa: PLR0913 - all that a part depends on
     Raises:
         JournalError: the journal cannot be read, or has a record of another format.
     """
-    walk = _Walk(reader, trusted, begins, upto, {}, after=begins.n - 1)
+    accepted = trust_of(reader, trusted).accepted
+    walk = _Walk(reader, accepted, begins, upto, {}, after=begins.n - 1)
     if walk.records_hold(progress) is not None or not walk.counts_rounds(last_n):
         return None
     return walk.walked()
@@ -450,7 +458,7 @@ class _Walk:
     def __init__(  # noqa: PLR0913 - all that a walk depends on
         self,
         reader: Reader,
-        trusted: frozenset[bytes],
+        accepted: frozenset[bytes],
         begins: Anchor,
         last_n: int,
         heads: Mapping[str, Head],
@@ -467,7 +475,7 @@ class _Walk:
         self.records = self.signed = 0
         self.ends: dict[str, bytes] = dict(begins.ends)
         self.checkpoints = Checkpoints(
-            trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
+            accepted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
         self.tree = begins.tree()
         self._leaves: list[bytes] = []

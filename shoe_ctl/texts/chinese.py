@@ -691,6 +691,7 @@ TEXTS: Mapping[str, str] = {
     "daemon_not_in_position": "用户 {user} 的职位为 {own:position}，不是 {position:position}",
     "daemon_no_loss": "此日志没有丢失：无须裁决",
     "daemon_loss_without_reason": "缺少理由：请说明为何无法恢复丢失的部分",
+    "daemon_key_without_reason": "缺少理由：请说明为何更换日志的签名密钥",
     "daemon_loss_takes_no_arguments": "accept_loss 不带 {arguments}",
     "daemon_loss_takes_no_round": "accept_loss 不带局号：与某一局无关",
 }
@@ -1268,6 +1269,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "other": "其他",
     },
     "how": {
+        "key_endorsed": "由旧密钥背书",
+        "key_lost": "旧密钥遗失：未经背书",
+        "key_change_not_recorded": "更换未记录",
         "retracted": "已撤回",
         "betting_again": "重新投注",
         "cards_open_round": "已抽的牌用作本局首几张",

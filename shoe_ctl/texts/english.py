@@ -934,6 +934,7 @@ TEXTS: Mapping[str, str] = {
     "daemon_not_in_position": "user {user} acts up to {own}, not as {position}",
     "daemon_no_loss": "this journal shows no loss; there is nothing to rule on",
     "daemon_loss_without_reason": "a reason is missing: say why the lost part cannot be put back",
+    "daemon_key_without_reason": "a reason is missing: say why another key signs the journal",
     "daemon_loss_takes_no_arguments": "accept_loss takes no {arguments}",
     "daemon_loss_takes_no_round": "accept_loss takes no round: it is not about one",
 }
@@ -1051,6 +1052,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "array": "a list",
         "object": "a group of values",
         "float": "a number with a fraction",
+    },
+    "how": {
+        "key_endorsed": "endorsed by the old key",
+        "key_lost": "the old key is lost, NOT ENDORSED",
+        "key_change_not_recorded": "NO CHANGE RECORDED",
     },
     "limit": {"under_minimum": "under the minimum", "over_maximum": "over the maximum"},
     "shoe_command": {

@@ -77,6 +77,9 @@ HELP: Mapping[str, str] = {
     "Examples:": "例：",
     "Example:": "例：",
     "Show the version and exit.": "显示版本。",
+    "Compare what is installed with a wheel or a Debian package, and exit.": (
+        "把已安装的文件与 wheel 或 Debian 软件包比较。"
+    ),
     "Record raw bytes from a shoe to a capture file.": "把牌靴的原始字节录入文件。",
     "Check a configuration file without starting anything.": "检查配置文件，不启动什么。",
     "List the wagers that are already won or lost.": "列出已定输赢的投注。",

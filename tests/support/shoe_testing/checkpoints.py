@@ -13,6 +13,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from shoe_ctl.audit.witness import Submission
+from shoe_ctl.journal.record_format import Ruling
 from shoe_ctl.journal.signed_note import CheckpointText, Note, sign
 from shoe_ctl.journal.signing import Signer
 
@@ -24,6 +25,11 @@ NOW_S = 1_790_000_000
 def key_of(number: int) -> Signer:
     return Signer(Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32))
 
+
+KEY_RULING = Ruling(
+    person="Ines", position="gaming_shift_manager", reason="a copy was seen", consented_by="Kim"
+)
+"""Why a journal's key is changed, and who ruled it."""
 
 JOURNAL, OWN, STRANGER = key_of(1), key_of(2), key_of(3)
 

@@ -5,7 +5,8 @@ It is recorded anew with each change of the form until 0.3.0 is released, and ne
     .venv/bin/python -m shoe_testing.released_journal
 
 It has a table for each profile of shoes, a checkpoint before and after them, a table of long ago
-whose records were removed, and a ruling on a lost part with the events that a sink still had.
+whose records were removed, a ruling on a lost part with the events that a sink still had, a start
+of the daemon, and a change of the key.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from pathlib import Path
 import msgspec
 
 from firmware_proto.commands import Query
+from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.evidence import PossibleLoss
 from shoe_ctl.journal.files import head_path
-from shoe_ctl.journal.record_format import LossRuling, RecoveredEvents, Ruling
+from shoe_ctl.journal.record_format import DaemonStart, LossRuling, RecoveredEvents, Ruling
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import AcceptedLoss, Store
 from shoe_ctl.records import Audience
@@ -33,6 +35,7 @@ PUBLIC_KEY = DATA / "journal_of_0.3.0.pub"
 PROFILES = {"reference": {}, "angel_eye": {"commands": True}, "bee_tek": {}}
 ROUNDS = 3
 EPOCH = "0c0c0c0c"
+RULING = Ruling(person="Ines", position="gaming_shift_manager", reason="test", consented_by="Kim")
 
 
 def unpack(path: Path) -> None:
@@ -62,7 +65,12 @@ def make(path: Path) -> None:
         goes_on = JournalTable(store, under)
         for happened in dealt_by("2D 3C TS 4D"):
             goes_on.handle(happened)
+        _start(store)
         store.checkpoint(key, T_US + 1)
+        new = open_signer(path.with_name("new.db"), None)
+        store.change_key(new, T_US + 2, RULING, endorser=key)
+        goes_on.handle(dealt_by("2D 3C TS 4D")[-1])
+        store.checkpoint(new, T_US + 3)
 
 
 def table_of(profile: str) -> str:
@@ -82,6 +90,21 @@ def _forget_a_table(store: Store, key: Signer) -> None:
     store.truncate_before(AnchorRecord(n, told), key, T_US)
 
 
+def _start(store: Store) -> None:
+    batch = Batch()
+    batch.append_daemon_start(
+        DaemonStart(
+            t_us=T_US,
+            software="0.3.0",
+            python="3.11.2",
+            files="00" * 32,
+            configuration={"table": [{"id": "goes-on"}]},
+            configuration_sha256="00" * 32,
+        )
+    )
+    store.commit([batch])
+
+
 def _rule(path: Path, lines: list[bytes]) -> None:
     """The journal goes on without its head file, which a sink's file may tell more of."""
     head_path(path).unlink()
@@ -89,9 +112,7 @@ def _rule(path: Path, lines: list[bytes]) -> None:
         epoch=EPOCH,
         t_us=T_US,
         lost=("its head file",),
-        ruling=Ruling(
-            person="Ines", position="gaming_shift_manager", reason="test", consented_by="Kim"
-        ),
+        ruling=RULING,
     )
     recovered = RecoveredEvents(
         sink="public",

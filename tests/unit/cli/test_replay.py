@@ -94,6 +94,7 @@ def test_json_is_one_object_with_what_was_found_and_checked(keyed: Path, tmp_pat
         "missing": [],
         "money": None,
         "keys": {"connections": 1, "checked": False, "missing": []},
+        "starts": [],
     }
     checked = told(replay(keyed, "--json", "--key-file", key_file(tmp_path)))
     assert checked["keys"] == {"connections": 1, "checked": True, "missing": []}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from shoe_ctl.audit.starts import changes
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
@@ -46,6 +47,15 @@ def test_its_ruling_is_known_with_what_a_sink_still_had(path: Path) -> None:
         (recovered,) = recovered_events(reader, record.n)
         assert (ruling.epoch, len(recovered.lines)) == (EPOCH, 2)
         assert JOURNAL in reader.heads()[1]
+
+
+def test_its_start_and_the_change_of_its_key_are_known(path: Path) -> None:
+    with Reader.open(path) as reader:
+        (start,) = changes(reader)
+    assert start.version == "0.3.0"
+    first, second = verified(path).signed.ranges
+    assert first.key == PUBLIC_KEY.read_text().strip()
+    assert (second.endorsed, second.change and second.change.old) == (True, first.key)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

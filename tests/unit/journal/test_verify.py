@@ -296,9 +296,9 @@ def test_verify_says_whole_and_exits_0(path: Path) -> None:
     result = invoke(command, str(path), "--json")
     assert result.output == (
         '{"ok":true,"records":80,"tables":2,"first_bad":null,'
-        '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[],"number":null,"origin":null},'
+        '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[],"number":null,"origin":null,"ranges":[]},'
         '"last_n":80,"first_n":1,'
-        '"not_signed":80,"head_file":"missing","backwards":[],"verifier_keys":[],"complete":[]}\n'
+        '"not_signed":80,"head_file":"missing","backwards":[],"verifier_keys":[],"complete":[],"starts":[]}\n'
     )
     assert result.exit_code == 0
     assert "whole" in invoke(command, str(path)).output
@@ -309,9 +309,9 @@ def test_verify_places_what_is_wrong_and_exits_1(path: Path) -> None:
     result = invoke(command, str(path), "--json")
     assert result.output == (
         '{"ok":false,"records":4,"tables":1,"first_bad":{"table":"b","n":5,"why":"altered","detail":null},'
-        '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[],"number":null,"origin":null},'
+        '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[],"number":null,"origin":null,"ranges":[]},'
         '"last_n":80,"first_n":1,'
-        '"not_signed":4,"head_file":"missing","backwards":[],"verifier_keys":[],"complete":[]}\n'
+        '"not_signed":4,"head_file":"missing","backwards":[],"verifier_keys":[],"complete":[],"starts":[]}\n'
     )
     assert result.exit_code == 1
     shown = invoke(command, str(path))
