@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -23,11 +24,13 @@ COMMANDS = ("odds", "games", "doctor", "rounds", "status")
 
 
 @pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
-    """Each command that shows a table, with what it needs."""
-    folder = tmp_path_factory.mktemp("tables")
-    dealt_journal(folder / "journal.db", "reference", 3)
-    with answering_daemon(folder) as path:
+def words() -> Iterator[dict[str, list[str]]]:
+    """Each command that shows a table, with what it needs, in a folder with a short name.
+
+    A file's name that stands below a table is as long as whoever typed it made it.
+    """
+    with TemporaryDirectory() as name, answering_daemon(folder := Path(name)) as path:
+        dealt_journal(folder / "journal.db", "reference", 3)
         yield {
             "odds": ["odds", "fa_fa_fabulous_4"],
             "games": ["games"],
