@@ -399,7 +399,7 @@ class Record:
 
     def reaching(self, faults: Sequence[Fault], part: Part) -> list[list[KnownTest]]:
         """Return the tests of the part that reach each fault, those that reach least first."""
-        tests = {*part.tests}
+        tests, every = {*part.tests}, dict[str, KnownTest]()
         found: list[dict[str, KnownTest]] = [{} for _ in faults]
         wide: list[dict[str, KnownTest]] = [{} for _ in faults]
         importing = [self._importing(fault, part) for fault in faults]
@@ -413,6 +413,7 @@ class Record:
                     continue
                 hits = zlib.decompress(bytes.fromhex(line["hits"]))
                 test = KnownTest(line["test"], line["s"], hits.count(1))
+                every[test.id] = test
                 for number, (own, whole) in enumerate(places):
                     if file in importing[number] or any(hits[place] for place in own):
                         found[number][test.id] = test
@@ -422,7 +423,8 @@ class Record:
         for fault, first, more in zip(faults, found, wide, strict=True):
             named = fault.lines or marks_of(fault, self._project.source(fault.file))
             enough = named and len(first) >= FEW
-            reached.append([*_by_reach(first), *(() if enough else _by_reach(more))])
+            all_of_them = [*_by_reach(first), *(() if enough else _by_reach(more))]
+            reached.append(all_of_them or _by_reach(every)[:FEW])  # what an import runs, any may
         return reached
 
     def _places(self, fault: Fault, plan: Mapping[str, Any]) -> tuple[list[int], range]:
@@ -574,6 +576,7 @@ class Trial:
             killers = [file for file, _ in self._killers.most_common(FIRST_FILES // 2)]
         there = dict.fromkeys(test.file for test in reaching)
         files = [file for file in there if Path(file).stem.startswith(f"test_{module}")]
+        files += [file for file in self._part.literals if file in there]
         files += [file for file in killers if file in there and file not in files]
         files += [file for file in there if file not in files][: max(0, FIRST_FILES - len(files))]
         chosen: list[KnownTest] = []
@@ -704,6 +707,7 @@ This page is made by `make mutants ARGS="--page --seed {seed}"` from the runs wi
 [Tests](tests.md#planted-faults) says how faults are planted.
 The interval is that of a 95 % confidence (Wilson).
 Faults that change nothing are not counted: `tools/mutants.toml` names them.
+A fault counts as survived, too, where the time for it ended before it met all tests that reach it.
 
 | part | faults | killed | rate | interval |
 |---|---|---|---|---|

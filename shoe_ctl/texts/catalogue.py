@@ -25,6 +25,8 @@ from typing import Any, Protocol, cast
 
 from shoe_ctl.texts.message import Message, is_message
 
+_PLAIN = (str, int, float, type(None))
+
 LANGUAGES: Mapping[str, str] = {"en": "english", "zh": "chinese"}
 """Language → its module."""
 
@@ -74,6 +76,8 @@ def with_texts(data: Any, to: str = "en") -> Any:
 
     A text that is there already is replaced, unless this catalogue does not have its code.
     """
+    if isinstance(data, _PLAIN):  # most values: nothing is looked up for them
+        return data
     if is_message(data):
         return {**data, "text": text(data, to)}
     if isinstance(data, Mapping):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shoe_ctl.errors import GameFileError, InputRefused
+from shoe_ctl.games import catalog
 from shoe_ctl.games.game_file import parse
 from shoe_testing.paths import LUCKY_EIGHT
 
@@ -192,6 +193,12 @@ def test_a_game_has_at_least_one_layout() -> None:
     after = "[wagers.player]" + rest.partition("[wagers.player]")[2]
     said = refusal(f"{before}[layouts]\n\n{after}")
     assert said == "my.toml: layouts: expected at least one layout"
+
+
+def test_a_number_for_a_clause_that_no_game_has_is_refused() -> None:
+    source = catalog.load("tiger").source.decode()
+    said = refusal(source.replace('displays = "6.3"', 'displays = "6.3"\nscreens = "6.3"'))
+    assert said.startswith("my.toml: clauses.screens: expected no such key here")
 
 
 def test_a_refused_file_is_a_refused_input() -> None:

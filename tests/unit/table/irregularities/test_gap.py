@@ -315,3 +315,10 @@ def test_a_card_entered_anew_may_call_for_a_third_card() -> None:
     assert table.now.state == "drawing"
     table.deal("4C")
     assert table.told("round.outcome")[-1]["player"]["cards"] == ["2D", "TS", "4C"]
+
+
+def test_it_is_said_how_many_cards_the_shoe_counts_and_never_reported() -> None:
+    table = dealt("2D 3C TS TH")
+    table.hello(resumed=False, drawn=6)
+    seen = table.told("irregularity.raised")[-1]["seen"]
+    assert seen == {"code": "seen_cards_missed", "args": {"cards": 2}}

@@ -51,6 +51,13 @@ def test_nobody_is_offered_a_wager_once_every_area_is_full() -> None:
     assert check_placing(standing(rules, *every[1:]), rules) is None
 
 
+def test_where_others_may_still_come_full_areas_are_full_for_them_too() -> None:
+    rules = rules_of("tiger", wagers_per_area=1)
+    every = [staked(wager, 10, seat=seat) for seat in rules.seats for wager in rules.offered]
+    assert check_placing(standing(rules, *every), rules) is not None
+    assert check_placing(standing(rules, *every[1:]), rules) is None
+
+
 @pytest.mark.parametrize("game", STAFFED)
 def test_a_side_wager_needs_no_main_wager(game: str) -> None:
     """N, T, I 3.6; Fa Fa is silent and read alike."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shoe_ctl.table.status import restricted, status
+from shoe_ctl.table.wagers.payments import change_message
 from shoe_testing.tables import TableHarness, betting_table, place_bet
 
 STAND = "7D 7C TS TH"
@@ -160,3 +161,12 @@ def test_whose_the_money_is_stands_in_the_restricted_status_alone() -> None:
 def test_without_a_settled_round_there_is_none() -> None:
     table = TableHarness(announcements="explicit").open_shoe()
     assert status(table.now, table.game, table.settings)["last_round"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [("5", "done_wager_gets_more"), ("1/2", "done_wager_gets_more"), ("0", "done_wager_revised"),
+     ("-1/2", "done_wager_owes"), ("-5", "done_wager_owes")],
+)  # fmt: skip
+def test_a_revision_says_what_a_player_gets_more_owes_or_neither(change: str, code: str) -> None:
+    assert change_message({"change": change, "seat": 3, "wager": "tie"}).code == code
