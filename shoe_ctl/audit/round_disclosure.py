@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET
 
 from shoe_ctl.audit.round_proof import (
     ENDS,
@@ -36,6 +37,7 @@ from shoe_ctl.journal.group import (
     read_header,
     unpack_group,
 )
+from shoe_ctl.journal.key_changes import change_notes
 from shoe_ctl.journal.merkle_tree import KnownParts, UnknownPart, inclusion_proof
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Direction, InvalidRow, Kind, Row, Wire
@@ -82,6 +84,7 @@ def prove_round(
         public_key=checkpoint.public_key,
         rules=None if rules is None else tree.stretch(reader, rules),
         stretches=tuple(tree.stretch(reader, stretch) for stretch in stretches),
+        key_changes=tuple(change_notes(reader)) or UNSET,
     )
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal import signed_note
@@ -32,6 +33,7 @@ from shoe_ctl.journal.group import (
     read_header,
     unpack_group,
 )
+from shoe_ctl.journal.key_changes import endorsed_keys
 from shoe_ctl.journal.merkle_tree import HASH_BYTES, verify_inclusion
 from shoe_ctl.journal.record_format import LONGEST_NAME, Kind
 from shoe_ctl.journal.round_index import OPENED, round_id
@@ -84,8 +86,9 @@ class RoundProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``checkpoint`` is the signed note, with the signatures of witnesses that there were.
     ``public_key`` (hex) is the key that the journal signed it with. ``rules`` is the table's start,
-    with its game and settings; None where the journal does not hold that any more. ``digest`` is
-    the SHA-256 of all that stands before it: a file that was damaged is told by it.
+    with its game and settings; None where the journal does not hold that any more. ``key_changes``
+    are the notes that changed the journal's key, if any did. ``digest`` is the SHA-256 of all that
+    stands before it: a file that was damaged is told by it.
     """
 
     type: str
@@ -96,6 +99,7 @@ class RoundProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     public_key: str
     rules: Stretch | None
     stretches: tuple[Stretch, ...]
+    key_changes: tuple[str, ...] | UnsetType = UNSET
     digest: str = ""
 
     def to_bytes(self) -> bytes:
@@ -258,7 +262,7 @@ def _signed(given: RoundProof, trusted: frozenset[bytes]) -> tuple[NamedCheckpoi
         key = b""
     if len(key) != KEY_BYTES or key.hex() != given.public_key:
         raise ProofError("the proof names no public key of 64 hex digits")
-    if trusted and key not in trusted:
+    if trusted and key not in trusted.union(endorsed_keys(given.key_changes or (), trusted)):
         raise ProofError(f"the proof is signed with another key than is trusted: {key.hex()}")
     note = signed_note.read_note(given.checkpoint.encode())
     named = read_note_text(note.text)

@@ -39,6 +39,7 @@ from shoe_ctl.journal.signed_note import (
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.round_report.collect import collect
 from shoe_ctl.round_report.lookup import find_round
+from shoe_testing.checkpoints import KEY_RULING, key_of
 from shoe_testing.cli import invoke
 from shoe_testing.daemon import play_through_daemon
 from shoe_testing.journals import (
@@ -49,6 +50,7 @@ from shoe_testing.journals import (
     journal_table,
     opened,
     records,
+    stored_round,
     table_meta,
 )
 from simulators.table.scenario import find
@@ -189,6 +191,27 @@ def test_an_ordinary_round_s_proof_is_short_and_whole(tmp_path: Path, profile: s
         found = verify_proof(data)
         assert len(data) < 20_000
         assert (found.is_whole, found.rules is not None) == (True, True)
+
+
+@pytest.mark.parametrize("is_endorsed", [True, False])
+def test_a_proof_is_trusted_with_the_key_that_endorsed_the_one_that_signed_it(
+    tmp_path: Path, is_endorsed: bool
+) -> None:
+    path = tmp_path / "journal.db"
+    old, new = key_of(21), key_of(22)
+    with opened(path) as store:
+        store.commit([stored_round(1, "other")])
+        store.checkpoint(old, T_US)
+    dealt_journal(path, "reference", 2)
+    with opened(path) as store:
+        store.change_key(new, T_US + 1, KEY_RULING, endorser=old if is_endorsed else None)
+    data = proof_of(path, "t1-s1-r1").to_bytes()
+    assert verify_proof(data, frozenset({new.public_key})).trusted
+    if is_endorsed:
+        assert verify_proof(data, frozenset({old.public_key})).trusted
+    else:
+        with pytest.raises(ProofError, match="another key than is trusted"):
+            verify_proof(data, frozenset({old.public_key}))
 
 
 # What is wrong.
