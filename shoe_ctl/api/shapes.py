@@ -263,8 +263,6 @@ class ShoeState(Shape, frozen=True, kw_only=True):
 class VisibleCard(Shape, frozen=True, kw_only=True):
     """A card as everyone at the table can see it."""
 
-    card: str | None
-    """Its code once everybody has seen it, else null."""
     face_down: bool
     """True as long as nobody has seen it."""
     number: int | None
@@ -277,6 +275,8 @@ class VisibleCard(Shape, frozen=True, kw_only=True):
 class DealtCard(VisibleCard, frozen=True, kw_only=True):
     """A card of a hand."""
 
+    card: str | None
+    """Its code once everybody has seen it, else null."""
     unread: bool | Unset = UNSET
     """True if two persons have to name it once it lies open."""
     entered: bool | Unset = UNSET
@@ -288,7 +288,7 @@ class DealtCard(VisibleCard, frozen=True, kw_only=True):
 
 
 class CardBeside(VisibleCard, frozen=True, kw_only=True):
-    """A card that lies on the table beside the hands."""
+    """A card that lies on the table beside the hands; no event names it there."""
 
     place: Literal["drawn_early", "held", "waits_for_slot", "opens_round", "set_aside"]
     """The reason why it lies there: it was drawn before its turn; it came during a halt; it takes

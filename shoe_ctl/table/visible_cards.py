@@ -96,7 +96,6 @@ class _Noted:
         self.exchanged = {
             place for o in opened for pair in o.data.get(EXCHANGED, ()) for place in pair
         }
-        self.inspected = any(view.procedures[o.key].inspection for o in opened)
         # A shoe that judges counts a draw, or objects to it, by what it has read.
         self.numbered = not now.link.judges
 
@@ -124,10 +123,8 @@ def _dealt(dealt: DealtCard, noted: _Noted) -> dict[str, Any]:
 
 
 def _unplaced(card: UnplacedCard, noted: _Noted) -> dict[str, Any]:
-    """Describe a card without a slot. One under inspection is nobody's to know."""
-    shown = card.seen and card.card is not None and not noted.inspected
+    """Describe a card without a slot. No event names it there, so the status does not either."""
     return {
-        "card": card.card.code if shown and card.card is not None else None,
         "face_down": not card.seen,
         "place": _PLACES[card.role],
         **noted.common(card),

@@ -73,10 +73,7 @@ def test_cards_drawn_together_lie_beside_the_hands_and_say_so() -> None:
     table.open_round()
     table.says(CardsDrawn(cards=tuple(cards("2D 3C")), order_known=False))
     beside = shown(table)["beside"]
-    assert [(one["place"], one["face_down"], one["card"]) for one in beside] == [
-        ("held", True, None),
-        ("held", True, None),
-    ]
+    assert [(one["place"], one["face_down"]) for one in beside] == [("held", True)] * 2
     assert all(one["drawn_together"] for one in beside)
 
 
@@ -84,7 +81,7 @@ def test_a_card_drawn_early_lies_beside_the_hands_face_down() -> None:
     table = face_down_table("2D 3C TS TH")
     table.draw("9S", armed=False)
     assert shown(table)["beside"] == [
-        {"card": None, "face_down": True, "place": "drawn_early", "number": 5}
+        {"face_down": True, "place": "drawn_early", "number": 5}
     ]
 
 
