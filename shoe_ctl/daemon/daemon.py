@@ -168,7 +168,7 @@ class Daemon:
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
         self.doubt: str | None = None
-        self._is_start_recorded = False
+        self._recorded_start: DaemonStart | None = None
         self._epoch: str | None = None
         self._compared: set[str] = set()
         self._losses = journal_loss.OpenLosses()
@@ -195,7 +195,12 @@ class Daemon:
             JournalError: the journal cannot be opened or used at the start.
             EnvironmentFault: a sink's file or the socket cannot be opened.
         """
-        readiness = _Readiness({p.settings.table for p in self._setups}, ready)
+
+        def is_ready() -> None:
+            self._log_start()
+            ready()
+
+        readiness = _Readiness({p.settings.table for p in self._setups}, is_ready)
         async with AsyncExitStack() as stack:
             self._bound = stack.enter_context(ExitStack())
             stack.push_async_callback(ports_closed)
@@ -588,8 +593,8 @@ class Daemon:
         )
 
     async def _record_start(self, journal: Journal) -> None:
-        """Store what runs and by which configuration, once; and log their digests."""
-        if self._environment.installed is None or self._is_start_recorded:
+        """Store what runs and by which configuration, once."""
+        if self._environment.installed is None or self._recorded_start is not None:
             return
         runs, plain = self._environment.installed(), effective.effective(self._config)
         start = DaemonStart(
@@ -603,11 +608,15 @@ class Daemon:
         batch = Batch()
         batch.append_daemon_start(start)
         await journal.commit(batch)
-        self._is_start_recorded = True
-        log.info(
-            "started: software=%s python=%s files=%s configuration=%s",
-            start.software, start.python, start.files, start.configuration_sha256,
-        )  # fmt: skip
+        self._recorded_start = start
+
+    def _log_start(self) -> None:
+        """Log the digests of what was recorded, for a log that is kept elsewhere."""
+        if (start := self._recorded_start) is not None:
+            log.info(
+                "started: software=%s python=%s files=%s configuration=%s",
+                start.software, start.python, start.files, start.configuration_sha256,
+            )  # fmt: skip
 
     async def _open_link(
         self,
