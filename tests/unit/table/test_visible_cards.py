@@ -80,9 +80,7 @@ def test_cards_drawn_together_lie_beside_the_hands_and_say_so() -> None:
 def test_a_card_drawn_early_lies_beside_the_hands_face_down() -> None:
     table = face_down_table("2D 3C TS TH")
     table.draw("9S", armed=False)
-    assert shown(table)["beside"] == [
-        {"face_down": True, "place": "drawn_early", "number": 5}
-    ]
+    assert shown(table)["beside"] == [{"face_down": True, "place": "drawn_early", "number": 5}]
 
 
 def test_the_shoe_counts_the_cards_that_are_out_and_left() -> None:
