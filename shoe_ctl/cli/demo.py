@@ -43,6 +43,7 @@ from shoe_ctl.errors import (
     ShoeCtlError,
     UsageError,
 )
+from shoe_ctl.interruptions import undisturbed
 from shoe_ctl.terminal_text import printable, wrap
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def _folder(again: str, *, keep: bool) -> Iterator[Path]:
     ``again`` are the options that play the same once more.
     """
     with _ended_by_signals(), contextlib.ExitStack() as cleanup:
-        with _undisturbed():
+        with undisturbed():
             folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
             cleanup.callback(_remove, folder, keep=keep)
         journal = folder / _JOURNAL
@@ -227,7 +228,7 @@ def _folder(again: str, *, keep: bool) -> Iterator[Path]:
 def _remove(folder: Path, *, keep: bool) -> None:
     """Remove the demo's folder; with ``keep`` only if it has no journal."""
     if not (keep and (folder / _JOURNAL).exists()):
-        with _undisturbed():
+        with undisturbed():
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -253,18 +254,6 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         signal.signal(signal.SIGTERM, before[0])
         signal.signal(signal.SIGHUP, before[1])
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Signals that end a program wait until the body is done."""
-    before = signal.pthread_sigmask(
-        signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    )
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _list_scenarios(*, as_json: bool) -> None:

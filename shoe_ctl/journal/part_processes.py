@@ -27,6 +27,9 @@ from shoe_ctl.journal.files import write_atomically
 PARTS_A_JOB = 2
 """Parts for each process: one that is done early takes the next."""
 
+ENDS_WITHIN_S = 5.0
+"""How long a process that is told to end may take."""
+
 MOST_RECORDS = 2_000_000
 """Records of a part at most: so much is read again after a stop."""
 
@@ -176,9 +179,13 @@ class _Process:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._popen.kill()
+        self._popen.terminate()  # it holds that back while it has a file to remove
         self.output.close()
-        self._popen.wait()
+        try:
+            self._popen.wait(ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
 
     def read(self) -> bool:
         """Take what it has written; return False once it has ended."""

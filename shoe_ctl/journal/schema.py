@@ -21,6 +21,7 @@ from urllib.parse import quote
 import apsw
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.interruptions import undisturbed
 from shoe_ctl.journal import files, past_checkpoints, round_index
 from shoe_ctl.journal.files import corrupt_journal
 
@@ -460,13 +461,18 @@ def _in_a_file(path: Path, pieces: Iterator[bytes]) -> apsw.Connection:
     """
     import tempfile
 
-    fd, name = tempfile.mkstemp(prefix="shoe-export-")
-    with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
+    with undisturbed():
+        fd, name = tempfile.mkstemp(prefix="shoe-export-")
+        file = open(fd, "wb")  # noqa: PTH123, SIM115 - a descriptor, closed below
         try:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(f"file:{quote(name)}?mode=ro", flags=flags)
+        except BaseException:
+            file.close()
+            raise
         finally:
             os.unlink(name)  # noqa: PTH108 - whatever becomes of this process, nothing stays
+    with file:
         try:
             for number, piece in enumerate(pieces):
                 if number % _LOOKS_AT_ROOM == 0:

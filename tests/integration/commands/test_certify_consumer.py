@@ -141,9 +141,9 @@ def with_bug(folder: Path, bug: str) -> Path:
     return receiver
 
 
-def failed(receiver: Path, case: str) -> dict[str, Any]:
+def failed(receiver: Path, case: str, within_s: int = 8) -> dict[str, Any]:
     """The case that a receiver fails, and no other; those behind it are not run."""
-    done = certify("--json", "--within", "8", "--", sys.executable, receiver, *FIELDS)
+    done = certify("--json", "--within", str(within_s), "--", sys.executable, receiver, *FIELDS)
     assert done.returncode == 1, done.stdout
     found = report(done)
     place = CASES.index(case)
@@ -166,7 +166,8 @@ def test_a_receiver_that_asks_without_end_floods(tmp_path: Path) -> None:
     last = "    await follow("
     receiver = tmp_path / "receiver.py"
     receiver.write_text(text.replace(last, flood + last), "utf-8")
-    assert "more than 200 requests" in failed(receiver, "start")["difference"]
+    # It is found by the count, and not by the time that a busy machine takes for so many.
+    assert "more than 200 requests" in failed(receiver, "start", within_s=60)["difference"]
 
 
 @pytest.mark.parametrize("answer", ["nonsense", '{"events": []}'])
