@@ -28,7 +28,7 @@ PARTS_A_JOB = 2
 """Parts for each process: one that is done early takes the next."""
 
 ENDS_WITHIN_S = 5.0
-"""How long a process that is told to end may take."""
+"""The time that a process which is told to end may take."""
 
 MOST_RECORDS = 2_000_000
 """Records of a part at most: so much is read again after a stop."""
