@@ -11,13 +11,17 @@ from shoe_ctl.interruptions import undisturbed
 
 
 def test_ctrl_c_waits_until_the_body_is_done() -> None:
-    done = []
-    with pytest.raises(KeyboardInterrupt):
+    done: list[str] = []
+
+    def work() -> None:
         with undisturbed():
             os.kill(os.getpid(), signal.SIGINT)
             done.append("first")
             done.append("second")
         done.append("behind it")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done == ["first", "second"]
 
 
